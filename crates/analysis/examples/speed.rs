@@ -209,6 +209,7 @@ fn add_code(drawn: &mut Draft) {
             returns: false,
             inlined: false,
             language: Language::Native,
+            begins: None,
         });
     }
     for number in 0..STACKS {

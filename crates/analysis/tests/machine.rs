@@ -1,10 +1,10 @@
 //! A whole machine, on small recordings drawn as text.
 
 use timesink_analysis::facts::Facts;
-use timesink_analysis::machine::MachineTime;
+use timesink_analysis::machine::{DiskTime, MachineTime, Scheduling};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::draft;
-use timesink_recording::words::Detail;
+use timesink_recording::words::{Detail, SchedulingPolicy};
 
 const MACHINE: &str = "
     process 1 pid 2 kthreadd
@@ -31,7 +31,10 @@ fn machine(check: impl FnOnce(&MachineTime, &Facts)) {
     let recording = draft(MACHINE).recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
     let timeline = Timeline::of(&recording).expect("its spans");
-    check(&MachineTime::of(&timeline, &facts, 100_000_000, 4), &facts);
+    check(
+        &MachineTime::of(&timeline, &facts, Vec::new(), 100_000_000, 4),
+        &facts,
+    );
 }
 
 /// Processes of one name are one program, and so are the kernel's threads of one kind; what each had of each CPU adds up.
@@ -123,7 +126,7 @@ fn scripts_and_quotas_are_told_apart() {
     let recording = draft(text).recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
     let timeline = Timeline::of(&recording).expect("its spans");
-    let machine = MachineTime::of(&timeline, &facts, 100_000_000, 2);
+    let machine = MachineTime::of(&timeline, &facts, Vec::new(), 100_000_000, 2);
     let told = machine.programs.iter();
     let told: Vec<_> = told
         .map(|program| (program.name.as_str(), program.processes.len()))
@@ -162,7 +165,7 @@ fn control_groups_are_told_apart() {
     let recording = draft(text).recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
     let timeline = Timeline::of(&recording).expect("its spans");
-    let machine = MachineTime::of(&timeline, &facts, 100_000_000, 2);
+    let machine = MachineTime::of(&timeline, &facts, Vec::new(), 100_000_000, 2);
     let ms = |ns: u64| ns / 1_000_000;
     let groups = machine.groups.iter().map(|group| {
         let times = [group.cpu_ns, group.ready_ns, group.throttled_ns].map(ms);
@@ -192,4 +195,110 @@ fn control_groups_are_told_apart() {
     assert_eq!(pids("web.service"), [11, 12, 10]);
     assert_eq!(pids("/system.slice/backup.service"), [20]);
     assert!(pids("web").is_empty());
+}
+
+/// Real-time threads, nice values below others' and affinities: who was runnable because of them. Threads of the kernel are left out, and
+/// so is who waits on a CPU of its own choice while all others are busy.
+#[test]
+fn priorities_and_affinities() {
+    let text = "
+        process 1 pid 2 kthreadd
+        process 2 pid 10 mixer executable /usr/bin/mixer
+        process 3 pid 11 web executable /usr/bin/web
+        process 4 pid 12 importer executable /usr/bin/importer
+        process 5 pid 13 bound executable /usr/bin/bound
+        process 6 pid 14 free executable /usr/bin/free
+        thread 1.1 tid 2 kthreadd policy FIFO priority 99 allowed 0
+        thread 2.1 tid 10 mixer policy FIFO priority 50 nice 0 allowed 0-1
+        thread 3.1 tid 11 web policy other nice 0 allowed 0-1
+        thread 4.1 tid 12 importer policy other nice -5 allowed 0-1
+        thread 5.1 tid 13 bound policy other nice 0 allowed 0
+        thread 6.1 tid 14 free policy other nice 0 allowed 0-63
+        1.1: wait 0..90ms other | cpu ..100ms on 0
+        2.1: cpu 0..20ms on 0 | wait ..100ms sleep
+        3.1: ready 0..20ms woken on 0 occupant 2.1 20ms | cpu ..30ms on 0 | wait ..100ms other
+        4.1: wait 0..30ms other | cpu ..60ms on 0 | wait ..100ms other
+        5.1: wait 0..30ms other | ready ..60ms woken on 0 occupant 4.1 30ms | cpu ..90ms on 0
+            | ready ..100ms preempted on 0 occupant 1.1 10ms
+        6.1: cpu 0..50ms on 1 | wait ..95ms other | cpu ..100ms on 1";
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let machine = MachineTime::of(&timeline, &facts, Vec::new(), 100_000_000, 2);
+    let ms = |ns: u64| ns / 1_000_000;
+    let named = |at: usize| machine.programs[at].name.as_str();
+    let told = machine.scheduling.iter().map(|effect| {
+        let waiting = effect.kept_waiting.iter();
+        let waiting: Vec<_> = waiting.map(|&(at, ns)| (named(at), ms(ns))).collect();
+        (
+            named(effect.program),
+            &effect.scheduling,
+            ms(effect.ready_ns),
+            waiting,
+        )
+    });
+    let real_time = Scheduling::RealTime {
+        policy: SchedulingPolicy::Fifo,
+        priority: 50,
+    };
+    let bound = Scheduling::Bound {
+        allowed: "0".to_owned(),
+    };
+    let expected = [
+        (
+            "importer",
+            &Scheduling::Nice { nice: -5 },
+            30,
+            vec![("bound", 30)],
+        ),
+        ("mixer", &real_time, 20, vec![("web", 20)]),
+        // CPU 1 was idle from 50 to 95 ms.
+        ("bound", &bound, 15, vec![]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+/// A disk is busy while any request is under way; each program has the time of its own.
+#[test]
+fn disks() {
+    let text = "
+        process 1 pid 10 dd executable /usr/bin/dd
+        process 2 pid 11 grep executable /usr/bin/grep
+        thread 1.1 tid 10 dd
+        thread 2.1 tid 11 grep
+        outsider 99 jbd2
+        1.1: wait 0..100ms other
+        2.1: wait 0..100ms other
+        request 1.1 10ms..30ms write 8 device 7 bytes 4096
+        request 1.1 40ms..50ms flush 8 device 7
+        request 2.1 20ms..35ms read 80 device 7 bytes 1024
+        request 2.1 60ms..61ms read 80 device 9 bytes 512";
+    let mut drawn = draft(text);
+    drawn.requests[3].thread = None;
+    drawn.requests[3].tid = 99;
+    let requests = drawn.requests.clone();
+    let recording = drawn.recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let machine = MachineTime::of(&timeline, &facts, requests, 100_000_000, 2);
+    let disk =
+        |device, busy_ms: u64, count, sum_ms: u64, bytes: (u64, u64), issuers: &[(&str, u64)]| {
+            let issuers = issuers.iter();
+            DiskTime {
+                device,
+                busy_ns: busy_ms * 1_000_000,
+                requests: count,
+                requests_ns: sum_ms * 1_000_000,
+                read_bytes: bytes.0,
+                written_bytes: bytes.1,
+                issuers: issuers
+                    .map(|(name, ms)| ((*name).to_owned(), ms * 1_000_000))
+                    .collect(),
+            }
+        };
+    let expected = [
+        disk(7, 35, 3, 45, (1024, 4096), &[("dd", 30), ("grep", 15)]),
+        disk(9, 1, 1, 1, (512, 0), &[("jbd2", 1)]),
+    ];
+    assert_eq!(machine.disks, expected);
 }

@@ -203,6 +203,7 @@ fn with_stacks(seed: u64) -> Draft {
             returns: false,
             inlined: false,
             language: Language::Native,
+            begins: None,
         });
     }
     for n in 0..40u32 {

@@ -169,15 +169,8 @@ pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> 
 /// channels, of which it is one.
 pub fn slept_in_go(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
     let code = &inquiry.stacks.code;
-    let turns = turns_of(inquiry, process);
-    let left = turns.filter_map(|turn| turn.left_at.filter(|_| turn.task.is_some()));
-    let seen = inquiry.timeline.carried().sights(process).iter();
-    let seen = seen.filter_map(|sight| sight.stack);
-    let mut stacks: BTreeMap<StackIx, usize> = BTreeMap::new();
-    for stack in left.chain(seen).filter_map(|stack| code.stack(stack)) {
-        *stacks.entry(stack).or_default() += 1;
-    }
-    let own = stacks.into_iter().filter_map(|(stack, count)| {
+    let stacks = parked(inquiry, process).into_iter();
+    let own = stacks.filter_map(|(stack, count)| {
         let rank = match Parking::of(code, stack, GroupKind::Goroutine) {
             Parking::Timer => 2,
             Parking::Select => 1,
@@ -190,6 +183,41 @@ pub fn slept_in_go(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
     });
     let usual = own.max_by_key(|(rank, count, _)| (*rank, *count));
     usual.map_or(Vec::new(), |(.., stack)| inquiry.spots(stack))
+}
+
+/// Where tasks of a process were left, and seen to wait when they were looked at, and how often.
+fn parked(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeMap<StackIx, usize> {
+    let turns = turns_of(inquiry, process);
+    let left = turns.filter_map(|turn| turn.left_at.filter(|_| turn.task.is_some()));
+    let seen = inquiry.timeline.carried().sights(process).iter();
+    let seen = seen.filter_map(|sight| sight.stack);
+    let stacks = left.chain(seen);
+    let stacks = stacks.filter_map(|stack| inquiry.stacks.code.stack(stack));
+    let mut counts: BTreeMap<StackIx, usize> = BTreeMap::new();
+    for stack in stacks {
+        *counts.entry(stack).or_default() += 1;
+    }
+    counts
+}
+
+/// Packages of Go that have goroutines of their own ask, while the one that called them waits.
+const ASK_FOR_OTHERS: [&str; 3] = ["net/http.", "database/sql.", "google.golang.org/grpc."];
+
+/// Where goroutines of a process mostly wait in such a package that a function of the program's called.
+fn waits_in_package(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
+    let code = &inquiry.stacks.code;
+    let asks = |function: &FunctionIx| {
+        let name = &code.function(*function).name;
+        ASK_FOR_OTHERS.iter().any(|start| name.starts_with(start))
+    };
+    let stacks = parked(inquiry, process).into_iter();
+    let asking = stacks.filter(|(stack, _)| {
+        let functions = code.functions_of(*stack);
+        let own = functions.iter().position(|f| code.is_user_code(*f));
+        own.is_some_and(|own| functions[..own].iter().any(asks))
+    });
+    let usual = asking.max_by_key(|(_, count)| *count);
+    usual.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack))
 }
 
 /// Whether a function of the program's is in the stack, but not only around the loop of events.
@@ -264,6 +292,14 @@ impl Suspect {
             return self;
         }
         self.or_at(inquiry, || Awaiting::of(inquiry, process, &waits()).frames)
+    }
+
+    /// Where it has no place yet: where goroutines wait for a package that asks for them in goroutines of its own.
+    pub fn or_in_package(self, inquiry: &Inquiry<'_>, process: ProcessId) -> Suspect {
+        if inquiry.timeline.carried().is_empty() {
+            return self;
+        }
+        self.or_at(inquiry, || waits_in_package(inquiry, process))
     }
 
     /// Where it has no place yet: what the program does after these waits.

@@ -59,6 +59,7 @@ pub static RULES: &[&Rule] = &[
     &memory_reclaim::RULE,
     &throttled::RULE,
     &pinned::RULE,
+    &real_time::RULE,
     &niced::RULE,
     &no_processor::RULE,
     &oversubscribed::RULE,

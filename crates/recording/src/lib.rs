@@ -17,6 +17,7 @@ pub mod floors;
 pub mod format_doc;
 pub mod ids;
 pub mod notation;
+pub mod processors;
 pub mod retold;
 pub mod store;
 pub mod table;

@@ -368,6 +368,26 @@ words! {
 }
 
 words! {
+    /// How the kernel schedules a thread: sched(7).
+    SchedulingPolicy {
+        /// The usual one: by nice value.
+        Other = "other",
+        /// Real-time: it runs until it waits, ahead of all threads with a lower priority.
+        Fifo = "FIFO",
+        /// Real-time: like FIFO, but threads of one priority take turns.
+        RoundRobin = "RR",
+        /// As the usual one, for work that nobody waits for.
+        Batch = "batch",
+        /// When nobody else has anything to run, or nearly so.
+        Idle = "idle",
+        /// Real-time: so much of each period, ahead of all others.
+        Deadline = "deadline",
+        /// By a program that was loaded into the kernel (sched_ext).
+        Extensible = "ext",
+    }
+}
+
+words! {
     /// How a task is.
     TaskState {
         /// It could go on: the runtime has no thread, or no processor of its own, for it yet.

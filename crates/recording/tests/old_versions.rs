@@ -162,6 +162,18 @@ fn version_12_opens() {
     assert!(tasks.len() > 1 && tasks.iter().all(is_one));
 }
 
+/// A recording of version 13 (a program in Go whose goroutines wait for each other) has what was seen of them, and does not tell how threads
+/// are scheduled.
+#[test]
+fn version_13_opens() {
+    let recording = fixture("version-13.tar");
+    assert_eq!(recording.about().format_version, 13);
+    assert!(!recording.rows::<TaskSight>().expect("sights").is_empty());
+    let threads = recording.rows::<Thread>().expect("threads");
+    let told = |thread: &Thread| thread.policy.is_some() || thread.allowed_processors.is_some();
+    assert!(threads.len() > 3 && !threads.iter().any(told));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

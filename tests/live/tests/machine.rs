@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use timesink_live::{attempts, none_of, output, timesink, Folder, Group, Recorded, Running};
 use timesink_recording::tables::{Process, Span, Thread};
-use timesink_recording::words::State;
+use timesink_recording::words::{SchedulingPolicy, State};
 
 /// Ends with the test.
 struct Ends(Child);
@@ -72,6 +72,47 @@ fn who_still_waits_for_a_cpu_at_the_end() {
         "{}",
         recorded.json["doubt"]
     );
+}
+
+/// How the kernel schedules threads: real-time, idle and bound ones; and the screen says who waits because of them.
+#[test]
+fn priorities_and_affinities() {
+    let spins = "while :; do :; done";
+    let bursts = "while :; do for ((i = 0; i < 30000; i++)); do :; done; sleep 0.02; done";
+    let real_time = start(&[
+        "taskset", "-c", "0", "chrt", "-f", "7", "bash", "-c", bursts,
+    ]);
+    let idle = start(&["taskset", "-c", "0", "chrt", "-i", "0", "bash", "-c", spins]);
+    let free = start(&["sleep", "100"]);
+    let folder = Folder::new("machine-priorities");
+    let path = folder.join("machine.timesink");
+    let mut command = Command::new(timesink());
+    command.args(["machine", "--for", "1s", "-o"]).arg(&path);
+    let ran = output(&mut command).exits(0);
+    let screen = ran.err.clone();
+    assert!(screen.contains("PRIORITIES AND AFFINITIES"), "{screen}");
+    assert!(screen.contains("bash: real-time (FIFO 7)"), "{screen}");
+    let recorded = Recorded::open(&path, ran);
+    let threads = recorded.rows::<Thread>();
+    let scheduling = |program: &Ends| {
+        let its = |thread: &&Thread| thread.tid == program.0.id();
+        let thread = threads.iter().find(its).expect("its thread");
+        let allowed = thread.allowed_processors.clone().expect("its CPUs");
+        let policy = thread.policy.expect("its policy");
+        (policy, thread.realtime_priority, allowed)
+    };
+    let status = std::fs::read_to_string("/proc/self/status").expect("our status");
+    let all = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let all = all.expect("our CPUs").trim().to_owned();
+    let zero = || "0".to_owned();
+    assert_eq!(
+        scheduling(&real_time),
+        (SchedulingPolicy::Fifo, Some(7), zero())
+    );
+    assert_eq!(scheduling(&idle), (SchedulingPolicy::Idle, Some(0), zero()));
+    assert_eq!(scheduling(&free), (SchedulingPolicy::Other, Some(0), all));
 }
 
 /// What is wrong with a recording of the machine. Where one of its own programs has tasks that cannot be known, that is said, and is no fault.

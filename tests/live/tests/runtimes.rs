@@ -129,8 +129,18 @@ fn problems_of_node(node: &Path) -> Vec<String> {
     let frames = recorded.rows::<Frame>();
     for (function, line) in [("leaf", 5), ("inSleep", 18)] {
         let found = frames.iter().find(|f| f.function == function);
-        if !found.is_some_and(|found| found.file == path && found.line == Some(line)) {
+        if !found.is_some_and(|found| found.file == path && found.begins == Some(line)) {
             problems.push(format!("{function} is {found:?}"));
+        }
+    }
+    // What is called once in a function is called in that line.
+    for (function, line) in [("inPipe", 16), ("outer", 25)] {
+        let mut own = frames.iter().filter(|f| f.function == function);
+        let wrong = own
+            .clone()
+            .find(|f| ![Some(line), f.begins].contains(&f.line));
+        if wrong.is_some() || !own.any(|f| f.line == Some(line)) {
+            problems.push(format!("{function} calls in {line}: {wrong:?}"));
         }
     }
     if !recorded.ran.err.is_empty() {
@@ -220,8 +230,8 @@ fn problems_of_workers(recorded: &Recorded, path: &str) -> Vec<String> {
         let frames = recorded.rows::<Frame>();
         let found: Vec<_> = frames.iter().filter(|f| f.function == function).collect();
         // Where its script was being moved, there is no line for a moment.
-        let right = |f: &&Frame| f.file == path && f.line.is_none_or(|found| found == line);
-        if !found.iter().all(right) || found.iter().all(|f| f.line.is_none()) {
+        let right = |f: &&Frame| f.file == path && f.begins.is_none_or(|found| found == line);
+        if !found.iter().all(right) || found.iter().all(|f| f.begins.is_none()) {
             problems.push(format!("{function} is {found:?}"));
         }
     }

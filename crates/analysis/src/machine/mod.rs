@@ -7,16 +7,20 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::tables::Process;
+use timesink_recording::tables::{Process, Request};
 use timesink_recording::words::{Detail, State};
 
 use crate::facts::{script_of, Facts};
 use crate::ledger::{Account, Kind, Who};
 use crate::timeline::{is_of_kernel, Timeline};
 
+mod disks;
 mod groups;
+mod priorities;
 
+pub use disks::DiskTime;
 pub use groups::GroupTime;
+pub use priorities::{real_time, Scheduling, SchedulingEffect};
 
 /// Where the time of a machine's CPUs went.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +36,10 @@ pub struct MachineTime {
     pub processors_in_all: usize,
     /// Longest first.
     pub waits: Vec<ProgramWait>,
+    /// Priorities and affinities that somebody was runnable because of, the longest time first.
+    pub scheduling: Vec<SchedulingEffect>,
+    /// Busiest first.
+    pub disks: Vec<DiskTime>,
 }
 
 /// All processes of one name.
@@ -82,8 +90,14 @@ pub struct ProgramWait {
 }
 
 impl MachineTime {
-    /// `processors`: how many there were; 0 where that is not known.
-    pub fn of(timeline: &Timeline, facts: &Facts, wall_ns: u64, processors: u32) -> MachineTime {
+    /// `requests`: those to disks; `processors`: how many there were, 0 where that is not known.
+    pub fn of(
+        timeline: &Timeline,
+        facts: &Facts,
+        requests: Vec<Request>,
+        wall_ns: u64,
+        processors: u32,
+    ) -> MachineTime {
         let mut programs = programs(facts);
         programs.sort_by_key(|program| (Reverse(program.cpu_ns), program.name.clone()));
         let at: BTreeMap<ProcessId, usize> = programs
@@ -100,14 +114,20 @@ impl MachineTime {
             }
         }
         let used = used_processors(timeline, &at);
-        MachineTime {
+        let names: Vec<&str> = programs.iter().map(|one| one.name.as_str()).collect();
+        let disks = disks::disks(requests, &at, &names, timeline, facts);
+        let mut machine = MachineTime {
             wall_ns,
             processors_in_all: used.len().max(processors as usize),
             processors: used,
             waits: waits(&at, facts),
             groups: groups::groups(&programs, &throttled, facts),
             programs,
-        }
+            scheduling: Vec::new(),
+            disks,
+        };
+        machine.scheduling = priorities::effects(&machine, &at, timeline, facts);
+        machine
     }
 }
 

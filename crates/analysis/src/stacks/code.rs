@@ -158,7 +158,7 @@ impl Code {
             let next = FunctionIx(self.functions.len() as u32);
             let has_no_name = frame.language == Language::JavaScript
                 && matches!(frame.function.as_str(), "" | ANONYMOUS);
-            let line = frame.line.filter(|_| has_no_name);
+            let line = frame.begins.or(frame.line).filter(|_| has_no_name);
             // The interpreter has one code of a function of JavaScript, and each compiler another, in modules of their own.
             let is_one = frame.language == Language::JavaScript && !frame.file.is_empty();
             let in_module = module.filter(|_| !is_one);

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use timesink_recording::processors;
 use timesink_recording::tables::images::Image;
 use timesink_recording::tables::processes::Process;
 use timesink_recording::tables::threads::Thread;
-use timesink_recording::words::ImageEvent;
+use timesink_recording::words::{ImageEvent, SchedulingPolicy};
 use timesink_recording::{Nanos, ProcessId, ThreadId};
 
 use crate::calls::Transfers;
@@ -135,6 +136,9 @@ impl Lives {
             exit_status: None,
             nice: None,
             taken_ns: None,
+            policy: None,
+            realtime_priority: None,
+            allowed_processors: None,
         });
         let event = match s.how {
             e::TS_START_FORK => ImageEvent::Fork,
@@ -365,6 +369,31 @@ fn count(row: &mut Thread, x: &e::ts_end) {
     row.faults_major = x.faults_major;
     row.calls_seen = x.calls;
     row.nice = Some(x.nice.into());
+    row.policy = policy(x.policy);
+    row.realtime_priority = Some(x.realtime_priority);
+    row.allowed_processors = allowed(x);
+}
+
+/// The numbers of sched(7).
+fn policy(number: u32) -> Option<SchedulingPolicy> {
+    Some(match number {
+        0 => SchedulingPolicy::Other,
+        1 => SchedulingPolicy::Fifo,
+        2 => SchedulingPolicy::RoundRobin,
+        3 => SchedulingPolicy::Batch,
+        5 => SchedulingPolicy::Idle,
+        6 => SchedulingPolicy::Deadline,
+        7 => SchedulingPolicy::Extensible,
+        _ => return None,
+    })
+}
+
+/// The processors that it may use; `None` where not all of them were told.
+fn allowed(x: &e::ts_end) -> Option<String> {
+    let told: u32 = x.allowed.iter().map(|word| word.count_ones()).sum();
+    let bits = 0..x.allowed.len() as u32 * u64::BITS;
+    let is_set = |bit: &u32| x.allowed[(bit / u64::BITS) as usize] >> (bit % u64::BITS) & 1 != 0;
+    (told == x.allowed_count).then(|| processors::list(bits.filter(is_set)))
 }
 
 #[cfg(test)]

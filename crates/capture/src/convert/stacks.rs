@@ -47,9 +47,32 @@ impl ToldModule {
 pub struct ToldFunction {
     pub function: String,
     pub file: String,
-    /// Where it begins, if its frames have no lines of their own.
+    /// Where it begins, if not all of its frames have lines of their own.
     pub line: Option<u32>,
     pub language: Language,
+}
+
+/// How a function is written.
+struct Written {
+    language: Language,
+    /// In which line it begins.
+    begins: Option<u32>,
+}
+
+impl Written {
+    fn compiled(language: Language) -> Written {
+        Written {
+            language,
+            begins: None,
+        }
+    }
+
+    fn told(code: &ToldFunction) -> Written {
+        Written {
+            language: code.language,
+            begins: code.line,
+        }
+    }
 }
 
 /// What looking for names may use.
@@ -248,7 +271,7 @@ impl StackRows {
                 inlined: i as u32,
             };
             let module = self.module_ids.get(&node.module).copied();
-            let frame = self.frame(place, module, named, language);
+            let frame = self.frame(place, module, named, Written::compiled(language));
             stack = Some(self.stack(stack, frame, complete));
         }
         self.of_node.push(stack);
@@ -259,7 +282,7 @@ impl StackRows {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
-            line: code.line.or((node.line != 0).then_some(node.line)),
+            line: (node.line != 0).then_some(node.line).or(code.line),
             inlined: node.inlined != 0,
         };
         let place = FrameKey::Made {
@@ -271,7 +294,7 @@ impl StackRows {
             inlined: node.inlined != 0,
         };
         let module = self.module_ids.get(&node.module).copied();
-        let frame = self.frame(place, module, &named, code.language);
+        let frame = self.frame(place, module, &named, Written::told(code));
         let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
         self.of_node.push(Some(stack));
     }
@@ -288,10 +311,10 @@ impl StackRows {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
-            line: code.line.or((line != 0).then_some(line)),
+            line: (line != 0).then_some(line).or(code.line),
             inlined: false,
         };
-        let frame = self.frame(place, module, &named, code.language);
+        let frame = self.frame(place, module, &named, Written::told(code));
         let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
         self.of_node.push(Some(stack));
     }
@@ -301,7 +324,7 @@ impl StackRows {
         place: FrameKey,
         module: Option<ModuleId>,
         named: &symbols::Named,
-        language: Language,
+        written: Written,
     ) -> FrameId {
         let next = FrameId(self.frames.len() as u32);
         let frame = *self.frame_ids.entry(place).or_insert(next);
@@ -321,7 +344,8 @@ impl StackRows {
                 file: named.file.to_string(),
                 line: named.line,
                 inlined: named.inlined,
-                language,
+                language: written.language,
+                begins: written.begins,
             });
         }
         frame
@@ -389,7 +413,8 @@ impl StackRows {
                 exact: i == 0,
                 inlined: 0,
             };
-            let frame = self.frame(place, Some(kernel), &named, Language::Kernel);
+            let written = Written::compiled(Language::Kernel);
+            let frame = self.frame(place, Some(kernel), &named, written);
             stack = Some(self.stack(stack, frame, complete));
         }
         stack

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use timesink_recording::floors::Machine;
+use timesink_recording::processors;
 
 use crate::error::Error;
 use crate::kernel::{Inject, ProbeSettings};
@@ -69,7 +70,9 @@ impl HostFacts {
             release: read("/proc/sys/kernel/osrelease"),
             architecture: std::env::consts::ARCH.to_string(),
             hostname: read("/proc/sys/kernel/hostname"),
-            processors: parse_list(&read("/sys/devices/system/cpu/online")),
+            processors: processors::parse(&read("/sys/devices/system/cpu/online"))
+                .into_iter()
+                .collect(),
             privileged: may_use_bpf(&read("/proc/self/status")),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             btf: is_btf(&btf),
@@ -165,20 +168,6 @@ impl HostFacts {
         );
         facts
     }
-}
-
-/// `0-3,8` as a list.
-fn parse_list(text: &str) -> Vec<u32> {
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let mut ends = part
-            .splitn(2, '-')
-            .filter_map(|n| n.trim().parse::<u32>().ok());
-        if let Some(first) = ends.next() {
-            all.extend(first..=ends.next().unwrap_or(first).min(first + 8191));
-        }
-    }
-    all
 }
 
 /// Whether this file has the types of a kernel. One may be there and empty, or not for us to read.
@@ -311,13 +300,6 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    /// Lists of processors come as ranges and single numbers.
-    #[test]
-    fn lists() {
-        assert_eq!(parse_list("0-2,5"), vec![0, 1, 2, 5]);
-        assert_eq!(parse_list(""), Vec::<u32>::new());
     }
 
     /// Root has what it takes, so has a process with the three capabilities, a plain one has not.

@@ -300,6 +300,8 @@ struct ts_exit {
 };
 _Static_assert(sizeof(struct ts_exit) == 32, "exit");
 
+#define TS_ALLOWED 16
+
 struct ts_end {
 	struct ts_head head;
 	__u64 t_run; /* start of its last run; one still alive: the same as the end */
@@ -332,8 +334,13 @@ struct ts_end {
 	__u32 run_taken; /* of its last run, as in its turns */
 	__u64 taken_ns; /* of its time on a processor: the kernel counts it as nobody's */
 	char name[16];
+	__u32 policy; /* as sched_setscheduler(2) numbers them */
+	__u32 realtime_priority;
+	__u32 allowed_count; /* processors that it may use */
+	__u32 pad;
+	__u64 allowed[TS_ALLOWED]; /* which of the first ones, a bit for each */
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 8 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 8 + 16 + 16 + 8 * TS_ALLOWED, "end");
 
 struct ts_request {
 	struct ts_head head;

@@ -218,6 +218,9 @@ typedef struct {
 struct cred {
 	kuid_t uid;
 };
+struct cpumask {
+	unsigned long bits[1]; /* as many as the kernel was built for */
+};
 struct task_io_accounting {
 	u64 syscr;
 	u64 syscw;
@@ -230,6 +233,10 @@ struct task_struct {
 	unsigned int flags;
 	unsigned int on_cpu; /* one byte since 7.2: only what has no sign is loaded in its true size */
 	int static_prio;
+	unsigned int rt_priority;
+	unsigned int policy;
+	int nr_cpus_allowed;
+	struct cpumask cpus_mask;
 	int exit_code;
 	int exit_state;
 	s32 pid;

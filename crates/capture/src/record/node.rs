@@ -27,6 +27,8 @@ const MOST_FUNCTIONS: usize = 1 << 18;
 /// What is looked for in one round at most: a program that starts has not that many. Scripts are read as a whole.
 const MOST_NEW: u32 = 1 << 14;
 const MOST_SCRIPTS: u32 = 64;
+/// In so many functions calls are looked for in one round at most: their text is read.
+const MOST_TEXTS: u32 = 64;
 /// In so many rounds, which are 20 ms long, no code takes the place of another that was run meanwhile, nor does what
 /// functions share: it is moved when a heap is compacted.
 const LASTING: u64 = 8;
@@ -38,7 +40,9 @@ struct NodeProcess {
     told: events::ts_java,
     file: Rc<Description>,
     /// The functions of this round: each is an object that the collector may move.
-    now: HashMap<u64, Option<u32>>,
+    now: HashMap<u64, Option<FoundFunction>>,
+    /// In which line a function calls another one, by their numbers; `None` where that is not known.
+    calls: HashMap<(u32, u32), Option<u32>>,
     /// By what they share.
     functions: HashMap<u64, KnownFunction>,
     /// By what is run: the bytecode, or a place in what it was compiled to.
@@ -54,6 +58,16 @@ struct Ran {
     votes: u8,
     round: u64,
 }
+
+/// A function's number, 0: it is none that has a name, and where that lies which it shares with others.
+#[derive(Clone, Copy)]
+struct FoundFunction {
+    code: u32,
+    shared: u64,
+}
+
+/// A function in a frame, and where that lies which it shares with others, if it was found now.
+type Framed = Option<(InFrame, Option<u64>)>;
 
 /// A function's number, 0: it is none that has a name.
 #[derive(Clone, Copy)]
@@ -72,10 +86,13 @@ pub struct Nodes {
     reader: Arc<Reader>,
     machines: Recognised<Rc<Description>, NodeProcess>,
     codes: HashMap<Function, u32>,
+    /// What functions are called, by their numbers.
+    names: Vec<Box<str>>,
     round: u64,
     /// Looked for in this round.
     new: u32,
     scripts: u32,
+    texts: u32,
 }
 
 impl Nodes {
@@ -85,9 +102,11 @@ impl Nodes {
             reader,
             machines: Recognised::new(map),
             codes: HashMap::new(),
+            names: Vec::new(),
             round: 0,
             new: 0,
             scripts: 0,
+            texts: 0,
         }
     }
 
@@ -177,6 +196,7 @@ impl Nodes {
                 told,
                 file,
                 now: HashMap::new(),
+                calls: HashMap::new(),
                 functions: HashMap::new(),
                 run: HashMap::new(),
                 scripts: Scripts::default(),
@@ -194,6 +214,7 @@ impl Nodes {
         self.round += 1;
         self.new = 0;
         self.scripts = 0;
+        self.texts = 0;
         let (processes, _) = self.machines.processes();
         for (_, process) in processes {
             process.memory.forget();
@@ -225,7 +246,7 @@ impl Nodes {
                 file.interpreter.contains(&address).then_some(true)
             })
             .collect();
-        let mut looked = Vec::with_capacity(frames.len());
+        let mut looked: Vec<Framed> = Vec::with_capacity(frames.len());
         for (index, frame) in frames.iter().enumerate() {
             // As the interpreter begins it has its caller's frame still.
             let next = frames.get(index + 1);
@@ -235,9 +256,43 @@ impl Nodes {
                 Some(interpreted) => self.function(pid, stack, (frame, interpreted), spool),
                 None => None,
             };
-            looked.push(function.into_iter().collect());
+            looked.push(function);
         }
-        looked
+        for index in 1..looked.len() {
+            if let (Some((callee, _)), Some((caller, Some(shared)))) =
+                (looked[index - 1], looked[index])
+            {
+                let line = self.line_of_call(pid, shared, caller.code, callee.code);
+                if let Some((caller, _)) = &mut looked[index] {
+                    caller.line = line;
+                }
+            }
+        }
+        let each = looked.into_iter();
+        each.map(|function| function.map(|(found, _)| found).into_iter().collect())
+            .collect()
+    }
+
+    /// In which line a function calls the one whose frame is next to its own.
+    fn line_of_call(&mut self, pid: u32, shared: u64, caller: u32, callee: u32) -> Option<u32> {
+        let process = self.machines.process(pid)?;
+        if let Some(known) = process.calls.get(&(caller, callee)) {
+            return *known;
+        }
+        if self.texts >= MOST_TEXTS {
+            return None;
+        }
+        self.texts += 1;
+        let name = self.names.get(callee.checked_sub(FIRST_CODE)? as usize)?;
+        let (memory, layout) = (&process.memory, &process.file.layout);
+        let shared = Shared::read(memory, layout, shared)?;
+        let line = Function::line_of_call(memory, layout, &shared, &mut process.scripts, name);
+        self.scripts += process.scripts.take_read();
+        if process.calls.len() >= MOST_FUNCTIONS {
+            process.calls.clear();
+        }
+        process.calls.insert((caller, callee), line);
+        line
     }
 
     fn function(
@@ -246,7 +301,7 @@ impl Nodes {
         stack: &Stack,
         (frame, interpreted): (&Frame, bool),
         spool: &mut Writer,
-    ) -> Option<InFrame> {
+    ) -> Framed {
         let process = self.machines.process(pid)?;
         let layout = &process.file.layout.frame;
         let below = |distance: u64| stack.read(frame.frame_pointer.checked_sub(distance)?).ok();
@@ -261,13 +316,15 @@ impl Nodes {
         };
         let mut look = Look {
             codes: &mut self.codes,
+            names: &mut self.names,
             spool,
             round: self.round,
             new: &mut self.new,
             scripts: &mut self.scripts,
         };
         let bytecode = interpreted.then_some(run);
-        let found = process.code(function, bytecode, &mut look);
+        let function = process.code(function, bytecode, &mut look);
+        let found = function.map(|function| function.code);
         let usual = process.ran(run, found, self.round);
         // The innermost frame, where its function begins or returns, is its caller's, whoever that is.
         let code = match frame.exact && !interpreted {
@@ -277,17 +334,20 @@ impl Nodes {
             false => usual.map(|usual| usual.code),
         };
         let code = code.filter(|code| *code != 0)?;
-        Some(InFrame {
+        let own = function.filter(|function| function.code == code);
+        let in_frame = InFrame {
             code,
             line: None,
             interpreted,
-        })
+        };
+        Some((in_frame, own.map(|function| function.shared)))
     }
 }
 
 /// What is needed to look for a function.
 struct Look<'a> {
     codes: &'a mut HashMap<Function, u32>,
+    names: &'a mut Vec<Box<str>>,
     spool: &'a mut Writer,
     round: u64,
     new: &'a mut u32,
@@ -323,10 +383,15 @@ impl NodeProcess {
         Some(now)
     }
 
-    /// The number of a function; `None` if there is none.
-    fn code(&mut self, function: u64, bytecode: Option<u64>, look: &mut Look) -> Option<u32> {
-        if let Some(code) = self.now.get(&function) {
-            return *code;
+    /// What a function is; `None` if there is none.
+    fn code(
+        &mut self,
+        function: u64,
+        bytecode: Option<u64>,
+        look: &mut Look,
+    ) -> Option<FoundFunction> {
+        if let Some(found) = self.now.get(&function) {
+            return *found;
         }
         if *look.new >= MOST_NEW {
             return None;
@@ -334,9 +399,12 @@ impl NodeProcess {
         *look.new += 1;
         let file = self.file.clone();
         let place = Shared::place(&self.memory, &file.layout, function);
-        let code = place.and_then(|place| self.of_shared(&file.layout, place, bytecode, look));
-        self.now.insert(function, code);
-        code
+        let found = place.and_then(|shared| {
+            let code = self.of_shared(&file.layout, shared, bytecode, look)?;
+            Some(FoundFunction { code, shared })
+        });
+        self.now.insert(function, found);
+        found
     }
 
     /// The number of the function that has this to share, after a look at whether it is still the same.
@@ -397,6 +465,7 @@ fn number(function: Function, look: &mut Look) -> u32 {
         return 0;
     }
     let code = FIRST_CODE + look.codes.len() as u32;
+    look.names.push(function.name.as_str().into());
     look.spool.note(&Note::Code {
         code,
         function: function.name.clone(),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::calls;
 use super::lines;
 use super::objects::{is_object, number, Objects};
 use super::Layout;
@@ -13,6 +14,8 @@ use crate::java::Memory;
 const LONGEST_NAME: u64 = 1024;
 /// No function has more variables that others see.
 const MOST_LOCALS: i32 = 1 << 16;
+/// In longer functions no calls are looked for.
+const LONGEST_FUNCTION: u32 = 1 << 18;
 /// Scripts that are remembered, and ends of lines in all of them.
 const MOST_SCRIPTS: usize = 1 << 14;
 const MOST_ENDS: usize = 8 << 20;
@@ -58,6 +61,26 @@ impl Shared {
         })
     }
 
+    /// What is said of its variables, and the script that it is in.
+    fn place_in_script<M: Memory>(
+        &self,
+        objects: &Objects<M>,
+        scripts: &mut Scripts,
+    ) -> Option<(Scope, Rc<Script>)> {
+        let kinds = &objects.layout.kinds;
+        let script = match objects.kind(self.script)? {
+            // With a debugger, or when covered lines are counted, that stands between.
+            kind if Some(kind) == kinds.debug_info => objects.word(self.script, 24)?,
+            _ => self.script,
+        };
+        if objects.kind(script)? != kinds.script || objects.kind(self.name_or_scope)? != kinds.scope
+        {
+            return None;
+        }
+        let scope = Scope::read(objects, self.name_or_scope)?;
+        Some((scope, scripts.script(objects, script)?))
+    }
+
     /// The bytecode that is executed; `None` where something leads to it that has other code, too.
     pub fn bytecode(&self, memory: &impl Memory, layout: &Layout) -> Option<u64> {
         let objects = Objects { memory, layout };
@@ -75,23 +98,32 @@ impl Function {
         scripts: &mut Scripts,
     ) -> Option<Function> {
         let objects = Objects { memory, layout };
-        let script = match objects.kind(shared.script)? {
-            // With a debugger, or when covered lines are counted, that stands between.
-            kind if Some(kind) == layout.kinds.debug_info => objects.word(shared.script, 24)?,
-            _ => shared.script,
-        };
-        if objects.kind(script)? != layout.kinds.script
-            || objects.kind(shared.name_or_scope)? != layout.kinds.scope
-        {
-            return None;
-        }
-        let scope = Scope::read(&objects, shared.name_or_scope)?;
-        let script = scripts.script(&objects, script)?;
+        let (scope, script) = shared.place_in_script(&objects, scripts)?;
         Some(Function {
             name: scope.name(&objects)?,
             file: script.name.to_string(),
             line: script.line(scope.start),
         })
+    }
+
+    /// The line in which the function that has this to share calls the one of this name, if it does so once.
+    pub fn line_of_call(
+        memory: &impl Memory,
+        layout: &Layout,
+        shared: &Shared,
+        scripts: &mut Scripts,
+        callee: &str,
+    ) -> Option<u32> {
+        let callee = calls::called(callee)?;
+        let objects = Objects { memory, layout };
+        let (scope, script) = shared.place_in_script(&objects, scripts)?;
+        if scope.end - scope.start > LONGEST_FUNCTION {
+            return None;
+        }
+        let (start, end) = (u64::from(scope.start), u64::from(scope.end));
+        let text = objects.slice(script.words[0], start..end)?;
+        let call = calls::only_call(&text, callee, scope.start == 0)?;
+        script.line(scope.start + u32::try_from(call).ok()?)
     }
 }
 
@@ -101,6 +133,7 @@ struct Scope {
     /// What it is called after what it was assigned to.
     inferred: Option<u64>,
     start: u32,
+    end: u32,
 }
 
 impl Scope {
@@ -159,6 +192,7 @@ impl Scope {
             name,
             inferred,
             start: u32::try_from(start).ok().filter(|_| start <= end)?,
+            end: u32::try_from(end).ok()?,
         })
     }
 

@@ -3,10 +3,11 @@
 //! be known here.
 //!
 //! `layout` has these constants, `objects` reads what is the same of all objects, and strings; `functions` goes
-//! from a function to its name and its place, `lines` from there to the line. Does no input or output itself: how the memory of a
+//! from a function to its name and its place, `lines` from there to the line; `calls` finds where a function calls another one. Does no input or output itself: how the memory of a
 //! process is read is the caller's business, and nothing in it is trusted. The collector moves objects while they are
 //! read, so that each has to be of the kind that is expected; no name is better than a wrong one.
 
+mod calls;
 mod functions;
 mod layout;
 mod lines;

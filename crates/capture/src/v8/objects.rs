@@ -1,6 +1,8 @@
 //! Objects of V8, and the text of strings, in whichever way these are written: at one place, joined of two, a part of another,
 //! or outside of the heap. A word is a small number or leads to an object, and then it is one more than the object's address.
 
+use std::ops::Range;
+
 use super::Layout;
 use crate::java::Memory;
 
@@ -135,8 +137,22 @@ impl<M: Memory> Objects<'_, M> {
 
     /// The text of a string, up to so many characters.
     pub fn text(&self, string: u64, most: u64) -> Option<String> {
+        let text = self.slice(string, 0..most)?;
+        Some(String::from_utf16_lossy(&text))
+    }
+
+    /// These characters of a string, as far as there are so many.
+    pub fn slice(&self, string: u64, range: Range<u64>) -> Option<Vec<u16>> {
         let mut text: Vec<u16> = Vec::new();
-        for part in self.parts(string, most)? {
+        let mut before = range.start;
+        for mut part in self.parts(string, range.end)? {
+            let left_out = before.min(part.length);
+            before -= left_out;
+            part.length -= left_out;
+            part.address = part.address.wrapping_add(left_out << u32::from(part.wide));
+            if part.length == 0 {
+                continue;
+            }
             let mut bytes = vec![0; (part.length << u32::from(part.wide)) as usize];
             if self.memory.read(part.address, &mut bytes) != bytes.len() {
                 return None;
@@ -150,6 +166,6 @@ impl<M: Memory> Objects<'_, M> {
                 false => text.extend(bytes.into_iter().map(u16::from)),
             }
         }
-        Some(String::from_utf16_lossy(&text))
+        Some(text)
     }
 }

@@ -200,15 +200,24 @@ impl Heap {
         self.scope_with((0, &[]), name, inferred, start)
     }
 
-    fn scope_with(
+    fn scope_with(&mut self, locals: (i32, &[u64]), name: u64, inferred: u64, start: i32) -> u64 {
+        self.scope_at(locals, [name, inferred], (start, start + 10))
+    }
+
+    /// A function with this name from one character to another, and what it shares.
+    fn placed(&mut self, name: u64, script: u64, place: (i32, i32)) -> (u64, u64) {
+        let scope = self.scope_at((0, &[]), [name, 0], place);
+        self.function(scope, script)
+    }
+
+    fn scope_at(
         &mut self,
         (count, locals): (i32, &[u64]),
-        name: u64,
-        inferred: u64,
-        start: i32,
+        [name, inferred]: [u64; 2],
+        (start, end): (i32, i32),
     ) -> u64 {
         let flags = self.flags;
-        let place = [small(start), small(start + 10)];
+        let place = [small(start), small(end)];
         let head = [
             if self.newer {
                 flags
@@ -463,6 +472,36 @@ fn what_is_no_function() {
         0x7fff_ffff_fffd,
     ] {
         assert_eq!(heap.named(word), None, "{word:x}");
+    }
+}
+
+/// Where a function calls another one, if it does so once; what functions before and behind it call is theirs.
+#[test]
+fn lines_of_calls() {
+    for newer in [false, true] {
+        let mut heap = Heap::new(newer);
+        let text = "leaf(0);\nfunction f() {\n  one();\n  two();\n  two();\n}\nleaf(1);\none();\n";
+        let source = heap.text(text);
+        let (name, file) = (heap.text("f"), heap.text("/f.js"));
+        let script = heap.script(file, source, 0, 0);
+        let (start, end) = (text.find("() {"), text.find("}\nleaf"));
+        let place = (
+            start.expect("parameters") as i32,
+            end.expect("its end") as i32 + 1,
+        );
+        let (_, shared) = heap.placed(name, script, place);
+        let (_, whole) = heap.placed(name, script, (0, text.len() as i32));
+        let line = |shared: u64, callee: &str| {
+            let (memory, layout) = (&heap.memory, &heap.layout);
+            let shared = Shared::read(memory, layout, shared)?;
+            Function::line_of_call(memory, layout, &shared, &mut Scripts::default(), callee)
+        };
+        assert_eq!(line(shared, "one"), Some(3));
+        assert_eq!(line(shared, "Other.one"), Some(3));
+        assert_eq!(line(shared, "two"), None);
+        assert_eq!(line(shared, "leaf"), None);
+        assert_eq!(line(whole, "one"), Some(8));
+        assert_eq!(line(whole, "leaf"), None);
     }
 }
 

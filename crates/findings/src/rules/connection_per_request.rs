@@ -158,6 +158,7 @@ fn suspect(inquiry: &Inquiry<'_>, all: &Connecting) -> Option<Suspect> {
             Piece::Time(quantile(&took, 0.9))
         ]);
     Some(match all.processes.len() {
+        1 if has_client_of_go(inquiry) => suspect.advised(IN_GO.to_owned()),
         1 => suspect,
         _ => suspect.advised(BY_PROCESSES.to_owned()),
     })
@@ -184,6 +185,16 @@ fn are_kept(inquiry: &Inquiry<'_>, peer: &Peer, each: f64) -> bool {
         most = most.max(open);
     }
     each >= SEVERAL && 2 * most >= lives.len() as i64 && most > 1
+}
+
+/// What to do about Go's client, which keeps a connection only if the response was read.
+const IN_GO: &str = "use one http.Client for all requests, and read each response's body to its end before you close it; for many requests at a time raise MaxIdleConnsPerHost";
+
+/// Whether a program has the client of Go's net/http.
+fn has_client_of_go(inquiry: &Inquiry<'_>) -> bool {
+    const CLIENT: &str = "net/http.(*Transport).";
+    let mut functions = inquiry.stacks.code.functions.iter();
+    functions.any(|function| function.name.starts_with(CLIENT))
 }
 
 /// What to do about a program that is started for each request.
@@ -299,12 +310,9 @@ impl Suspect {
         self.weight.causes.extend(inquiry.busy(peer.process));
         self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
         let sockets = peer.sockets.iter().copied().collect();
-        self.with_what_is_around(own, &[&["connect"]]).or_seen_at(
-            inquiry,
-            peer.process,
-            &["connect"],
-            &sockets,
-        )
+        self.with_what_is_around(own, &[&["connect"]])
+            .or_seen_at(inquiry, peer.process, &["connect"], &sockets)
+            .or_in_package(inquiry, peer.process)
     }
 }
 
@@ -333,6 +341,8 @@ fn set_up<'a>(
 ) -> BTreeMap<ObjectId, Vec<&'a PeerWait>> {
     /// A request may be sent in two parts, its head and its body.
     const OF_REQUEST: f64 = 2.0;
+    /// With so many sends on each, most connections are asked for something, though not all of their calls may be known.
+    const MOSTLY_ASKED: f64 = 0.5;
     let shaken = match sends > OF_REQUEST {
         true => (sends - 1.0).round() as usize,
         false => 0,
@@ -358,7 +368,7 @@ fn set_up<'a>(
         let mut answered = 0;
         // Who waits on a connection once, after something was sent, waits for an answer: it was made at once. Clients with many requests
         // under way at a time were told that a connection takes 34 and 61 ms to set up, where that took 3 (2026-11-27).
-        let for_answer = waits.len() == 1 && waits[0].sent.is_some() && sends >= 1.0;
+        let for_answer = waits.len() == 1 && waits[0].sent.is_some() && sends >= MOSTLY_ASKED;
         let is_under_way = is_under_way && !for_answer;
         waits.retain(|wait| {
             let is_first = answered == 0 && !wait.among_many;

@@ -51,6 +51,7 @@ pub mod ping_pong;
 pub mod pinned;
 pub mod pool_contention;
 pub mod random_small_reads;
+pub mod real_time;
 pub mod repeated_start_up;
 pub mod repeated_stat;
 pub mod replace_per_item;

@@ -1,56 +1,43 @@
 //! Threads that stand behind each other on few processors because somebody bound them there.
-//!
-//! What threads may use is not recorded; that somebody said so is, and that they used nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use timesink_recording::ids::ProcessId;
+use timesink_recording::processors;
 use timesink_recording::words::State;
 
 use crate::crowd::{self, Crowd};
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "pinned",
-    looks_for: "threads that are bound to a subset of the CPUs and wait for each other there",
+    looks_for: "threads that are bound to a subset of the CPUs and are runnable there",
     why: "A thread that is bound to a CPU waits for that CPU, however idle the others are.",
-    advice:
-        "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
-    wrong_if: "the other CPUs are reserved for another program",
-    limits: &[&crowd::SHARE, &crowd::TIME, &limits::ELSEWHERE],
+    advice: "do not bind the threads (sched_setaffinity, taskset, numactl, a cpuset), or give each its own CPU",
+    wrong_if: "the other CPUs are reserved for another program, or as busy as these",
+    limits: &[&crowd::SHARE, &crowd::TIME],
     blames: Blames::Program,
-    needs: &[Need::Calls],
+    needs: &[],
     ask,
 };
 
-/// What the rule goes by.
-mod limits {
-    use crate::rule::{Limit, Unit};
-
-    pub static ELSEWHERE: Limit = Limit {
-        name: "elsewhere",
-        value: 0.02,
-        unit: Unit::Share,
-        means: "maximum share of its time on CPU spent on any other CPU",
-    };
-}
-
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let programs = Crowd::of(inquiry, &RULE).map(|crowd| crowd.programs(inquiry));
-    let programs = programs.into_iter().flatten();
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
+        return Vec::new();
+    };
+    let programs = crowd.programs(inquiry).into_iter();
     programs
-        .filter_map(|program| suspect(inquiry, program))
+        .filter_map(|program| suspect(inquiry, &crowd, program))
         .collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let caller = inquiry.who_called("sched_setaffinity", program)?;
-    let used = used(inquiry, program);
+fn suspect(inquiry: &Inquiry<'_>, crowd: &Crowd, program: ProcessId) -> Option<Suspect> {
+    let allowed = allowed(inquiry, program)?;
     let all = inquiry.outlook.processors as usize;
-    if used.is_empty() || used.len() >= all {
+    if allowed.is_empty() || allowed.len() >= all {
         return None;
     }
     let causes = inquiry
@@ -58,41 +45,48 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let ns = inquiry.on_path_ns(&causes);
     let title = say![
         program,
-        " may use ",
-        Piece::Count(used.len() as u64),
+        " is bound to ",
+        Piece::Count(allowed.len() as u64),
         " of ",
         Piece::Count(all as u64),
-        " CPUs, and its threads wait for each other there"
+        " CPUs, and its threads wait for a CPU"
     ];
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
-        .figure("processors used", used.len() as f64, "")
+        .figure("CPUs it may use", allowed.len() as f64, "")
         .held(inquiry, &RULE, "ready on the path", ns as f64, &crowd::TIME)
         .told(say![
             Piece::Time(ns),
-            " of the critical path runnable (waiting for a CPU)"
-        ])
-        .told(say![caller, " called sched_setaffinity"]);
-    Some(suspect)
+            " of the critical path runnable (waiting for a CPU), bound to ",
+            Piece::Name(format!("CPU {}", processors::list(allowed)))
+        ]);
+    let suspect = match inquiry.who_called("sched_setaffinity", program) {
+        Some(caller) => suspect.told(say![caller, " called sched_setaffinity"]),
+        None => suspect.told(say![
+            "the affinity was inherited from the process that started it, or set by its control group"
+        ]),
+    };
+    Some(match crowd.foremost(inquiry) {
+        Some(foremost) => suspect.told(foremost),
+        None => suspect,
+    })
 }
 
-/// The processors that the processes of a program used, but for a moment.
-fn used(inquiry: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
-    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-    for (slot, thread) in inquiry.timeline.threads.iter().enumerate() {
-        if inquiry.same_program(thread.process, program) {
-            for span in inquiry
-                .timeline
-                .spans_of(slot)
-                .iter()
-                .filter(|span| span.state == State::Cpu)
-            {
-                *sums.entry(span.processor).or_default() += span.t1.since(span.t0);
-            }
-        }
+/// The CPUs that those threads of a program may use that were runnable for long; `None` if that is not known of one of them.
+fn allowed(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<BTreeSet<u32>> {
+    /// Who was for a smaller part of the program's time is not why.
+    const PART: f64 = 0.05;
+    let threads = inquiry.timeline.threads.iter();
+    let own: Vec<_> = threads
+        .filter(|thread| inquiry.same_program(thread.process, program))
+        .collect();
+    let all: u64 = own.iter().map(|thread| thread.ready_ns).sum();
+    let long = own
+        .iter()
+        .filter(|thread| thread.ready_ns as f64 >= all as f64 * PART);
+    let mut allowed = BTreeSet::new();
+    for thread in long {
+        allowed.extend(processors::parse(thread.allowed_processors.as_deref()?));
     }
-    let all: u64 = sums.values().sum();
-    let least = all as f64 * RULE.limit(inquiry, &limits::ELSEWHERE);
-    let used = sums.into_iter().filter(|(_, ns)| *ns as f64 > least);
-    used.map(|(processor, _)| processor).collect()
+    Some(allowed)
 }

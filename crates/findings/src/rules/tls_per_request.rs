@@ -205,5 +205,5 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<
         ]);
     suspect.examples = shaken.examples;
     suspect.frames = vec![inquiry.stacks.code.busiest_spot(function, shaken.stacks)];
-    Some(suspect)
+    Some(suspect.or_in_package(inquiry, process))
 }

@@ -47,6 +47,7 @@ impl Parser {
                 "line" => frame.line = Some(self.number(&mut words)),
                 "offset" => frame.offset = self.number(&mut words),
                 "inlined" => frame.inlined = true,
+                "begins" => frame.begins = Some(self.number(&mut words)),
                 "language" => frame.language = self.word_of(&mut words, Language::from_str),
                 _ => self.fail(format!("{key:?} is not known of a frame")),
             }
@@ -147,5 +148,6 @@ fn plain_frame(name: &str) -> Frame {
         returns: false,
         inlined: false,
         language: Language::Native,
+        begins: None,
     }
 }

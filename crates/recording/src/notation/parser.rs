@@ -5,7 +5,7 @@ use super::Draft;
 use crate::ids::{ObjectId, ProcessId, ThreadId};
 use crate::tables::{Call, Object, Outsider, Process, Thread};
 use crate::units::Nanos;
-use crate::words::ObjectKind;
+use crate::words::{ObjectKind, SchedulingPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
@@ -280,6 +280,13 @@ impl Parser {
             "calls_seen" => thread.calls_seen = self.number(words),
             "exit_status" => thread.exit_status = Some(self.number(words)),
             "nice" => thread.nice = Some(self.number(words)),
+            "policy" => {
+                let word = self.word(words);
+                let policy = SchedulingPolicy::from_str(&word);
+                thread.policy = policy.or_else(|| self.fail(format!("{word:?} is no policy")));
+            }
+            "priority" => thread.realtime_priority = Some(self.number(words)),
+            "allowed" => thread.allowed_processors = Some(self.word(words)),
             _ => return false,
         }
         true
@@ -433,5 +440,8 @@ fn empty_thread(thread: ThreadId, process: ProcessId) -> Thread {
         exit_status: None,
         nice: None,
         taken_ns: None,
+        policy: None,
+        realtime_priority: None,
+        allowed_processors: None,
     }
 }

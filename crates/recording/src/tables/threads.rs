@@ -3,6 +3,7 @@
 use crate::ids::{ProcessId, ThreadId};
 use crate::table::table;
 use crate::units::Nanos;
+use crate::words::SchedulingPolicy;
 
 table! {
     /// A recorded thread. The sums were kept inside the kernel and survive lost events; the
@@ -76,5 +77,13 @@ table! {
         /// Of the time on CPU, what the kernel charges to no thread: steal (taken by the host of a virtual
         /// machine), and interrupts where the kernel accounts for them separately.
         taken_ns: Option<u64>,
+        /// How the kernel scheduled it when last seen; null for a policy that is not known here. Since version 14 of the format.
+        policy: Option<SchedulingPolicy>,
+        /// Its real-time priority when last seen: 1 (lowest) to 99 under `FIFO` and `RR`, 0 under the others. Since version 14 of the
+        /// format.
+        realtime_priority: Option<u32>,
+        /// The CPUs that it was allowed to use when last seen, such as `0-3,7`; there may be some that the machine does not
+        /// have. Null where there are more than 1,024. Since version 14 of the format.
+        allowed_processors: Option<String>,
     }
 }

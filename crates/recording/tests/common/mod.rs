@@ -129,7 +129,7 @@ macro_rules! any_of {
 any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), ModuleId(u32), FrameId(u32), StackId(u32),
     Nanos(i64);
     State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind, FactKind, Moment,
-    ModuleKind, SymbolSource, Language);
+    ModuleKind, SymbolSource, Language, SchedulingPolicy);
 
 macro_rules! any_rows {
     ($($row:ident { $($column:ident),+ })+) => {
@@ -165,7 +165,7 @@ any_rows! {
     Call { thread, call, object, count, ns, bytes, errors, seen, estimated }
     Delay { thread, t0, t1, detail, stack }
     Fact { kind, key, value, moment }
-    Frame { frame, module, offset, returns, function, file, line, inlined, language }
+    Frame { frame, module, offset, returns, function, file, line, inlined, language, begins }
     Image { process, thread, event, t, cost_ns, resident_bytes, executable, arguments }
     Lookup { process, call, path, error, count }
     Loss { kind, count, note }
@@ -190,7 +190,7 @@ any_rows! {
         cpu_ns, ready_ns, wait_ns, tracer_ns, tracer_estimated_ns, kernel_cpu_ns, kernel_ready_ns,
         kernel_life_ns, kernel_user_ns, kernel_system_ns, samples_user, samples_kernel,
         switches_voluntary, switches_involuntary, migrations, faults_minor, faults_major, calls_seen,
-        exit_status, nice, taken_ns
+        exit_status, nice, taken_ns, policy, realtime_priority, allowed_processors
     }
     Wait {
         thread, t0, t1, detail, object, call, function, asked_ns, expired, bytes, flags, result,

@@ -1,5 +1,6 @@
 //! `timesink report FILE`: where the time of a recording went.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -8,7 +9,7 @@ use timesink_analysis::machine::MachineTime;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Direction, Stacks};
-use timesink_recording::tables::Fact;
+use timesink_recording::tables::{Fact, Request};
 use timesink_recording::words::{FactKind, Moment};
 use timesink_recording::{Mode, Recording};
 use timesink_story::{Loaded, Question, Repeated, Story};
@@ -19,7 +20,7 @@ use super::selection::Selection;
 use super::whose::Whose;
 use super::{last, operations};
 use crate::out;
-use crate::present::terminal::{self, Pressure, Section, Style, Table};
+use crate::present::terminal::{self, MachineState, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
 
@@ -258,9 +259,15 @@ fn machine(
     let report = Report::facts_only(loaded, named.shown(), settings);
     let about = loaded.recording.about();
     let (wall_ns, processors) = (about.wall_ns, about.processors);
-    let time = MachineTime::of(&loaded.timeline, &loaded.facts, wall_ns, processors);
-    let pressure = pressure(&loaded.recording.rows::<Fact>()?);
-    let screen = terminal::machine(&report, &time, &pressure, style);
+    let requests = loaded.recording.rows::<Request>()?;
+    let (timeline, facts) = (&loaded.timeline, &loaded.facts);
+    let time = MachineTime::of(timeline, facts, requests, wall_ns, processors);
+    let told = loaded.recording.rows::<Fact>()?;
+    let state = MachineState {
+        lacked: pressure(&told),
+        mounts: mounts(&told),
+    };
+    let screen = terminal::machine(&report, &time, &state, style);
     let rest = [
         Section::Threads,
         Section::Calls,
@@ -273,8 +280,18 @@ fn machine(
     })
 }
 
-/// As it was in the end.
-fn pressure(facts: &[Fact]) -> Pressure {
+/// Where devices are mounted, by their numbers.
+fn mounts(facts: &[Fact]) -> BTreeMap<u64, String> {
+    let mounts = facts.iter().filter(|fact| fact.kind == FactKind::Mount);
+    let numbered = mounts.filter_map(|fact| {
+        let point = fact.key.strip_suffix(", number")?;
+        Some((fact.value.parse().ok()?, point.to_owned()))
+    });
+    numbered.collect()
+}
+
+/// What was lacked in the end.
+fn pressure(facts: &[Fact]) -> Vec<(String, String)> {
     let in_the_end = facts.iter().filter(|fact| {
         fact.kind == FactKind::MemoryUse && fact.moment == Moment::End && !fact.value.is_empty()
     });
@@ -282,9 +299,7 @@ fn pressure(facts: &[Fact]) -> Pressure {
         let what = fact.key.strip_suffix(" pressure")?;
         Some((what.to_owned(), fact.value.clone()))
     });
-    Pressure {
-        lacked: lacked.collect(),
-    }
+    lacked.collect()
 }
 
 fn print_json(loaded: &Loaded<'_>, op: Option<&str>) -> anyhow::Result<()> {

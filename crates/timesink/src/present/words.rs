@@ -1,8 +1,10 @@
 //! The words for what threads do, and for what is lost: the only place where they are chosen. docs/words.md explains them.
 
 use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::machine::Scheduling;
 use timesink_analysis::path::Unknown;
-use timesink_recording::words::{Detail, LossKind};
+use timesink_recording::processors;
+use timesink_recording::words::{Detail, LossKind, SchedulingPolicy};
 
 use super::terminal::{units, Ink};
 
@@ -47,6 +49,23 @@ pub fn unknown(why: Unknown) -> &'static str {
         Unknown::Impossible => "unknown: its waker was blocked",
         Unknown::Circle => "unknown: wakers form a cycle",
         Unknown::Unborn => "unknown: before it was created",
+    }
+}
+
+/// How a program is scheduled otherwise than most. The list of CPUs is written again: what stands in a recording may be anything.
+pub fn scheduling(scheduling: &Scheduling) -> String {
+    match scheduling {
+        Scheduling::RealTime {
+            policy: SchedulingPolicy::Deadline,
+            ..
+        } => "real-time (deadline)".to_owned(),
+        Scheduling::RealTime { policy, priority } => format!("real-time ({policy} {priority})"),
+        Scheduling::Nice { nice } => format!("nice {nice}"),
+        Scheduling::Bound { allowed } => {
+            let allowed = processors::parse(allowed);
+            let cpus = if allowed.len() == 1 { "CPU" } else { "CPUs" };
+            format!("bound to {cpus} {}", processors::list(allowed))
+        }
     }
 }
 

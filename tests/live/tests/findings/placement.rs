@@ -94,3 +94,23 @@ fn oversubscribed() {
 fn pinned() {
     pair("pinned");
 }
+
+/// A calculation beside a real-time thread on each processor, and beside the same of the usual policy.
+#[test]
+fn real_time() {
+    pair("real-time");
+}
+
+/// A program that was started on one processor alone: nobody in it asked for that.
+#[test]
+fn pinned_by_who_started_it() {
+    let path = program("rules/pinned");
+    let path = path.to_str().expect("its path");
+    attempts(|| {
+        let told = Told::of(&[], &["taskset", "-c", "0", path, "fires"]);
+        none_of(&match told.rules().first() {
+            Some(&"pinned") => Vec::new(),
+            _ => vec![told.summary()],
+        })
+    });
+}

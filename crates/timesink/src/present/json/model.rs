@@ -12,6 +12,7 @@ use timesink_analysis::ledger::{
 };
 use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::SchedulingPolicy;
 
 use super::code::{self, StacksPage, TopPage};
 use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
@@ -170,6 +171,9 @@ struct ThreadPage<'a> {
     faults_major: u64,
     calls_seen: u64,
     nice: Option<i64>,
+    policy: Option<SchedulingPolicy>,
+    realtime_priority: Option<u32>,
+    allowed_processors: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -501,6 +505,9 @@ fn thread_page<'a>(facts: &'a Facts, thread: &'a ThreadLedger) -> ThreadPage<'a>
         faults_major: row.faults_major,
         calls_seen: row.calls_seen,
         nice: row.nice,
+        policy: row.policy,
+        realtime_priority: row.realtime_priority,
+        allowed_processors: row.allowed_processors.as_deref(),
     }
 }
 

@@ -1,6 +1,11 @@
 //! A whole machine on one screen: who keeps its CPUs busy, who waits for them, and what else is lacking.
 
-use timesink_analysis::machine::{GroupTime, MachineTime, ProcessorTime, ProgramTime, ProgramWait};
+use std::collections::BTreeMap;
+
+use timesink_analysis::machine::{
+    DiskTime, GroupTime, MachineTime, ProcessorTime, ProgramTime, ProgramWait, Scheduling,
+    SchedulingEffect,
+};
 use timesink_recording::ids::ProcessId;
 
 use super::answer::checks;
@@ -15,6 +20,10 @@ const BUSY: usize = 8;
 const GROUPS: usize = 6;
 const READY: usize = 4;
 const WAITS: usize = 6;
+const SCHEDULING: usize = 4;
+const DISKS: usize = 4;
+/// A priority or affinity that others were runnable because of for a smaller part of the time matters to nobody.
+const SMALL_EFFECT: f64 = 0.01;
 /// So many CPUs have a line each.
 const PROCESSORS: usize = 8;
 /// So many programs in the line of a CPU.
@@ -23,18 +32,20 @@ const IN_LINE: usize = 3;
 const SMALL: f64 = 0.001;
 const SMALL_IN_LINE: f64 = 0.01;
 
-/// Shares of the last ten seconds in which some task waited for it, as the kernel had them in the end.
+/// What the recording tells of the machine beside its programs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pressure {
-    /// `cpu`, and its percentage as the kernel wrote it.
+pub struct MachineState {
+    /// Shares of the last ten seconds in which some task waited for it, as the kernel had them in the end: `cpu`, and its percentage.
     pub lacked: Vec<(String, String)>,
+    /// Where devices are mounted, by their numbers.
+    pub mounts: BTreeMap<u64, String>,
 }
 
 /// The page, ending in a line feed.
 pub fn machine(
     report: &Report,
     machine: &MachineTime,
-    pressure: &Pressure,
+    state: &MachineState,
     style: &Style,
 ) -> String {
     let parts = [
@@ -43,8 +54,10 @@ pub fn machine(
         groups(machine, style),
         processors(machine, style),
         ready(machine, style),
+        scheduling(machine, style),
         waits(report, machine, style),
-        foot(report, machine, pressure, style),
+        disks(machine, state, style),
+        foot(report, machine, state, style),
     ];
     super::page(&parts)
 }
@@ -279,6 +292,49 @@ fn why_ready(program: &ProgramTime) -> String {
     parts.join(" · ")
 }
 
+/// Real-time threads that others stand behind, and bound ones that leave CPUs idle.
+fn scheduling(machine: &MachineTime, style: &Style) -> Vec<String> {
+    let least = machine.wall_ns as f64 * SMALL_EFFECT;
+    let large = |effect: &&SchedulingEffect| effect.ready_ns as f64 >= least;
+    let told: Vec<&SchedulingEffect> = machine.scheduling.iter().filter(large).collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<Row> = told
+        .iter()
+        .take(SCHEDULING)
+        .map(|effect| Row {
+            label: format!(
+                "{}: {}",
+                names::harmless(&machine.programs[effect.program].name),
+                words::scheduling(&effect.scheduling)
+            ),
+            ns: effect.ready_ns,
+            more: who_waits(machine, effect),
+            ink: Some(Ink::Ready),
+            ..Row::default()
+        })
+        .collect();
+    let about = "how long somebody was runnable because of it";
+    let mut lines = vec![title("PRIORITIES AND AFFINITIES", about, style)];
+    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    lines
+}
+
+/// `runnable behind it: dd 93 %, sh 5 %`.
+fn who_waits(machine: &MachineTime, effect: &SchedulingEffect) -> String {
+    if let Scheduling::Bound { .. } = effect.scheduling {
+        return "runnable while another CPU was idle".to_owned();
+    }
+    let waiting = effect.kept_waiting.iter().take(IN_LINE);
+    let waiting = waiting.map(|(at, ns)| {
+        let share = units::whole_percent(*ns as f64 / effect.ready_ns.max(1) as f64);
+        format!("{} {share}", names::harmless(&machine.programs[*at].name))
+    });
+    let waiting: Vec<String> = waiting.collect();
+    format!("runnable behind it: {}", waiting.join(", "))
+}
+
 fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     let large = |wait: &&ProgramWait| wait.ns as f64 >= machine.wall_ns as f64 * SMALL;
     let told: Vec<&ProgramWait> = machine.waits.iter().filter(large).collect();
@@ -309,10 +365,63 @@ fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     lines
 }
 
-fn foot(report: &Report, machine: &MachineTime, pressure: &Pressure, style: &Style) -> Vec<String> {
+/// `busy 41 % · 1,204 requests · 45 MB written · issued by dd 93 %, kworker 5 %`.
+fn disks(machine: &MachineTime, state: &MachineState, style: &Style) -> Vec<String> {
+    let wall = machine.wall_ns.max(1) as f64;
+    let large = |disk: &&DiskTime| disk.busy_ns as f64 >= wall * SMALL;
+    let told: Vec<&DiskTime> = machine.disks.iter().filter(large).take(DISKS).collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![title(
+        "DISKS",
+        "how long each was busy, and who issued requests to it",
+        style,
+    )];
+    for disk in told {
+        let mut parts = vec![format!(
+            "{}: busy {}",
+            device(disk, state),
+            units::whole_percent(disk.busy_ns as f64 / wall)
+        )];
+        parts.push(units::plural(disk.requests, "request", "requests"));
+        let bytes = [("read", disk.read_bytes), ("written", disk.written_bytes)];
+        let bytes = bytes.into_iter().filter(|(_, bytes)| *bytes > 0);
+        parts.extend(bytes.map(|(what, bytes)| format!("{} {what}", units::bytes(bytes))));
+        let issuers = disk.issuers.iter().filter(|(name, _)| !name.is_empty());
+        let issuers = issuers.take(IN_LINE).map(|(name, ns)| {
+            let share = *ns as f64 / disk.requests_ns.max(1) as f64;
+            format!("{} {}", names::harmless(name), units::whole_percent(share))
+        });
+        let issuers: Vec<String> = issuers.collect();
+        if !issuers.is_empty() {
+            parts.push(format!("issued by {}", issuers.join(", ")));
+        }
+        lines.extend(wrap(&parts.join(" · "), "  ", Ink::Plain, style));
+    }
+    lines
+}
+
+/// `/var (254:0)`.
+fn device(disk: &DiskTime, state: &MachineState) -> String {
+    const MINOR_BITS: u32 = 20;
+    let minor = disk.device & ((1 << MINOR_BITS) - 1);
+    let number = format!("{}:{minor}", disk.device >> MINOR_BITS);
+    match state.mounts.get(&disk.device) {
+        Some(point) => format!("{} ({number})", names::harmless(point)),
+        None => format!("device {number}"),
+    }
+}
+
+fn foot(
+    report: &Report,
+    machine: &MachineTime,
+    state: &MachineState,
+    style: &Style,
+) -> Vec<String> {
     let mut lines = Vec::new();
-    if !pressure.lacked.is_empty() {
-        let each = pressure.lacked.iter();
+    if !state.lacked.is_empty() {
+        let each = state.lacked.iter();
         let each = each
             .map(|(what, share)| format!("{} {} %", names::harmless(what), names::harmless(share)));
         let each: Vec<String> = each.collect();

@@ -51,7 +51,7 @@ pub(super) use head::lines as head_lines;
 pub use history::history;
 pub use imported::imported;
 pub(super) use loops::{about as about_loop, whose as whose_loop};
-pub use machine::{machine, Pressure};
+pub use machine::{machine, MachineState};
 pub(super) use operations::named as operations_named;
 pub use operations::operations;
 pub(super) use path::{label as cause_label, saves as cause_saves};

@@ -1,6 +1,7 @@
 //! The page on drawn recordings, against pages kept beside this file. `UPDATE=1 cargo test`
 //! writes them anew; look at the difference before you keep it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use timesink_analysis::ledger::Account;
@@ -14,7 +15,7 @@ use super::{
     answer, compared_calls, compared_operations, compared_threads, compared_tree, comparison,
     gains, operations, prediction, render, sections, tables, Amount, Section, Style, Table,
 };
-use super::{environment, environments, machine, proof, Pressure};
+use super::{environment, environments, machine, proof, MachineState};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 use crate::proof::{FactVerdict, Proof, Tried};
@@ -295,13 +296,15 @@ fn the_whole_machine() {
     let page = |drawn: &Draft, style: &Style| {
         samples::present(drawn, "machine.timesink", |report| {
             let (wall_ns, timeline) = (report.about.wall_ns, &report.loaded.timeline);
-            let time = MachineTime::of(timeline, report.facts, wall_ns, 4);
+            let requests = drawn.requests.clone();
+            let time = MachineTime::of(timeline, report.facts, requests, wall_ns, 4);
             let lacked = [("cpu", "45.10"), ("memory", "0.00"), ("io", "3.20")];
             let lacked = lacked.map(|(what, share)| (what.to_owned(), share.to_owned()));
-            let pressure = Pressure {
+            let state = MachineState {
                 lacked: lacked.to_vec(),
+                mounts: BTreeMap::from([(254 << 20, "/var".to_owned())]),
             };
-            machine(report, &time, &pressure, style)
+            machine(report, &time, &state, style)
         })
     };
     check("machine_plain", &page(&samples::forks(), &PLAIN));
@@ -315,6 +318,7 @@ fn the_whole_machine() {
         .iter_mut()
         .for_each(|row| row.nice = Some(5));
     check("machine_narrow", &page(&grouped, &NARROW));
+    check("machine_priorities", &page(&samples::priorities(), &PLAIN));
     let mut hostile = samples::hostile();
     for (row, number) in hostile.processes.iter_mut().zip(1..) {
         row.group = Some(format!("/{number}{}", row.name));
