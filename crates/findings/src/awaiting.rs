@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::path::own_function;
-use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
+use timesink_analysis::stacks::{futures, Function, FunctionIx, Spot, StackIx};
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_analysis::timeline::carried::CarriedTurn;
 use timesink_recording::ids::{ProcessId, TaskId, ThreadId};
+use timesink_recording::words::Language;
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
@@ -220,11 +221,50 @@ fn waits_in_package(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
     usual.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack))
 }
 
+/// The first function of most tasks of tokio, by the stacks of a process.
+fn in_task(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
+    let code = &inquiry.stacks.code;
+    let mut firsts: BTreeMap<StackIx, Option<FunctionIx>> = BTreeMap::new();
+    let mut counts: BTreeMap<FunctionIx, (usize, StackIx)> = BTreeMap::new();
+    for thread in inquiry.threads_of(&BTreeSet::from([process])) {
+        let events = inquiry.stacks.events_of(thread).iter();
+        let sites = inquiry.stacks.sites_of(thread).iter();
+        let stacks = events.map(|event| event.stack);
+        for stack in stacks.chain(sites.map(|site| site.stack)) {
+            let first = firsts.entry(stack);
+            let first = first.or_insert_with(|| futures::first_function(code, stack));
+            if let Some(first) = first.filter(|first| code.is_programs_own(*first)) {
+                counts.entry(first).or_insert((0, stack)).0 += 1;
+            }
+        }
+    }
+    let usual = counts.into_iter().max_by_key(|(_, (count, _))| *count);
+    let Some((function, (_, stack))) = usual else {
+        return Vec::new();
+    };
+    let spots = inquiry.spots(stack);
+    let from = spots.iter().position(|spot| spot.function == function);
+    spots[from.unwrap_or(0)..].to_vec()
+}
+
 /// Whether a function of the program's is in the stack, but not only around the loop of events.
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;
     let mut within = code.within_loop(frames).iter();
     within.any(|spot| code.is_user_code(spot.function) && !code.is_of_runtime(spot.function))
+}
+
+/// The same without functions of libraries that were compiled into the program, such as those of tokio.
+pub fn has_own_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
+    let code = &inquiry.stacks.code;
+    let compiled_in = |function: FunctionIx| {
+        code.function(function).language == Language::Native && code.is_installed(function)
+    };
+    let mut within = code.within_loop(frames).iter();
+    within.any(|spot| {
+        let function = spot.function;
+        code.is_user_code(function) && !code.is_of_runtime(function) && !compiled_in(function)
+    })
 }
 
 /// What a program mostly does after such waits in its loop: the function of its own that the first stack after most of
@@ -270,12 +310,15 @@ fn own_functions<'a>(inquiry: &'a Inquiry<'_>) -> impl Fn(StackIx) -> Option<Fun
     let code = &inquiry.stacks.code;
     let has_scripts = code.functions.iter().any(Function::is_script);
     move |stack| {
-        let own = own_function(code, &code.functions_of(stack))?;
-        let is_own = match has_scripts {
-            true => code.function(own).is_script() && !code.is_standard(own),
-            false => code.is_of_program(own),
-        };
-        is_own.then_some(own)
+        let functions = code.functions_of(stack);
+        let own = own_function(code, &functions)?;
+        if has_scripts {
+            let is_own = code.function(own).is_script() && !code.is_standard(own);
+            return is_own.then_some(own);
+        }
+        let mut all = functions.into_iter();
+        let programs = all.find(|&function| code.is_programs_own(function));
+        programs.or(Some(own).filter(|&own| code.is_of_program(own)))
     }
 }
 
@@ -302,6 +345,14 @@ impl Suspect {
         self.or_at(inquiry, || waits_in_package(inquiry, process))
     }
 
+    /// Where it has no place of the program's own yet: in the first function of the tasks of tokio that a process is mostly at work for.
+    pub fn or_in_task(self, inquiry: &Inquiry<'_>, process: ProcessId) -> Suspect {
+        if inquiry.timeline.carried().is_empty() {
+            return self;
+        }
+        self.or_at(inquiry, || in_task(inquiry, process))
+    }
+
     /// Where it has no place yet: what the program does after these waits.
     pub fn or_followed_at(self, inquiry: &Inquiry<'_>, picked: &Picked) -> Suspect {
         self.or_at(inquiry, || followed(inquiry, picked))
@@ -309,11 +360,15 @@ impl Suspect {
 
     /// At these functions, which are looked for only where it has no place yet.
     fn or_at(self, inquiry: &Inquiry<'_>, frames: impl FnOnce() -> Vec<Spot>) -> Suspect {
-        if has_place(inquiry, &self.frames) {
+        if has_own_place(inquiry, &self.frames) {
             return self;
         }
         let frames = frames();
-        match has_place(inquiry, &frames) {
+        let is_better = match has_place(inquiry, &self.frames) {
+            true => has_own_place(inquiry, &frames),
+            false => has_place(inquiry, &frames),
+        };
+        match is_better {
             true => Suspect { frames, ..self },
             false => self,
         }

@@ -222,7 +222,13 @@ fn handed_over(
         .map(|(slot, _)| slot)
         .chain(threads.iter().copied())
         .collect();
-    let held = LetThrough::of(inquiry, &having, &during, interpreters);
+    let held = LetThrough::of(
+        inquiry,
+        &having,
+        &during,
+        interpreters,
+        &holding(inquiry, waits),
+    );
     if !is_handed_over(inquiry, waits, held.ns / waits.len() as u64) {
         return None;
     }
@@ -236,6 +242,72 @@ fn handed_over(
         waits_in,
         held,
     })
+}
+
+/// When threads are known to have what others wait for.
+#[derive(Default)]
+struct Holding {
+    times: BTreeMap<usize, Stretches>,
+    /// Where they wait for it.
+    places: BTreeSet<FunctionIx>,
+}
+
+impl Holding {
+    /// Whether a thread that has it waits for another one: for one of a library's, say, which asks somebody else.
+    fn waits_for_others(&self, inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> bool {
+        let has_it = |own: &Stretches| 2 * own.within(span.t0, span.t1) >= length(span);
+        if !is_for_threads(span) || !self.times.get(&slot).is_some_and(has_it) {
+            return false;
+        }
+        let thread = inquiry.timeline.threads[slot].thread;
+        let stack = inquiry.stacks.stack_at(thread, span.t0);
+        let place = stack.and_then(|stack| place_of(inquiry, stack));
+        place.is_some_and(|place| !self.places.contains(&place))
+    }
+}
+
+/// When each thread is known to have what others wait for: from the end of its wait until it ends somebody else's, or waits again. Where it waits
+/// again at once, the one that ended its wait has taken it again.
+fn holding(inquiry: &Inquiry<'_>, waits: &[ThreadWait]) -> Holding {
+    let mut passed: BTreeMap<usize, Vec<Nanos>> = BTreeMap::new();
+    let mut begun: BTreeMap<usize, Vec<Nanos>> = BTreeMap::new();
+    for wait in waits {
+        passed.entry(wait.waker).or_default().push(wait.woken);
+        begun.entry(wait.slot).or_default().push(wait.from);
+    }
+    let in_order = |moments: &mut Vec<Nanos>| moments.sort_unstable();
+    passed.values_mut().for_each(in_order);
+    begun.values_mut().for_each(in_order);
+    let next = |moments: &BTreeMap<usize, Vec<Nanos>>, slot: usize, after: Nanos| {
+        let own = moments.get(&slot)?;
+        own.get(own.partition_point(|moment| *moment <= after))
+            .copied()
+    };
+    let mut holding: BTreeMap<usize, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+    for wait in waits {
+        let again = next(&begun, wait.slot, wait.until);
+        let is_lost = again.is_some_and(|again| again.since(wait.until) < LEAST_NS);
+        let (holder, from) = match is_lost {
+            true => (wait.waker, wait.woken),
+            false => (wait.slot, wait.until),
+        };
+        let ends = [next(&passed, holder, from), next(&begun, holder, from)];
+        if let Some(until) = ends.into_iter().flatten().min() {
+            holding.entry(holder).or_default().push((from, until));
+        }
+    }
+    let times = holding.into_iter();
+    let places = waits.iter().map(|wait| wait.stack);
+    let places: BTreeSet<StackIx> = places.collect();
+    Holding {
+        times: times
+            .map(|(slot, times)| (slot, Stretches::of(times)))
+            .collect(),
+        places: places
+            .into_iter()
+            .filter_map(|stack| place_of(inquiry, stack))
+            .collect(),
+    }
 }
 
 /// What threads wait for whose jobs other threads do, of which none is ever without one.
@@ -254,7 +326,13 @@ fn by_workers(
     let waits_ns: u64 = waits.iter().map(ThreadWait::ns).sum();
     let waits_in = waits_in(&waits)?;
     let during = Stretches::of(waits.iter().map(|wait| (wait.from, wait.until)).collect());
-    let held = LetThrough::of(inquiry, &workers, &during, interpreters);
+    let held = LetThrough::of(
+        inquiry,
+        &workers,
+        &during,
+        interpreters,
+        &Holding::default(),
+    );
     let all_ns = during.ns().saturating_mul(workers.len() as u64);
     let is_busy = held.ns as f64 >= all_ns as f64 * BUSY;
     is_busy.then_some(HandedOver {
@@ -326,12 +404,47 @@ fn are_let_go_together(waits: &[ThreadWait]) -> bool {
     ends.len() as f64 > moments as f64 * AT_ONCE
 }
 
+fn length(span: &Span) -> u64 {
+    span.t1.since(span.t0)
+}
+
 impl LetThrough {
+    fn insert(&mut self, at: usize, span: &Span) {
+        self.waits.insert(at);
+        self.kinds.insert((span.detail, span.object()));
+    }
+
+    /// What the thread waited for meanwhile that ended this wait: if that was for another thread, what that one waited for.
+    fn insert_asked(&mut self, inquiry: &Inquiry<'_>, wait: &Span) {
+        /// A library may hand an answer on from thread to thread.
+        const HANDS: usize = 4;
+        let timeline = inquiry.timeline;
+        let mut ended = *wait;
+        for _ in 0..HANDS {
+            let Waker::Thread { slot, at } = timeline.waker(&ended) else {
+                return;
+            };
+            let later = timeline.indexed_from(slot, wait.t0);
+            let waits = later
+                .take_while(|(_, span)| span.t0 < at)
+                .filter(|(_, span)| span.state == State::Wait && span.t1 <= at);
+            let waits: Vec<_> = waits.collect();
+            for &(index, span) in waits.iter().filter(|(_, span)| !is_for_threads(span)) {
+                self.insert(index, span);
+            }
+            match waits.last() {
+                Some((_, last)) if is_for_threads(last) => ended = **last,
+                _ => return,
+            }
+        }
+    }
+
     fn of(
         inquiry: &Inquiry<'_>,
         threads: &BTreeSet<usize>,
         during: &Stretches,
         interpreters: &BTreeSet<ObjectId>,
+        holding: &Holding,
     ) -> LetThrough {
         let mut held = LetThrough::default();
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
@@ -339,7 +452,8 @@ impl LetThrough {
             for (at, span) in inquiry.timeline.indexed(slot) {
                 let ns = during.within(span.t0, span.t1);
                 let is_interpreters = span.object().is_some_and(|o| interpreters.contains(&o));
-                if ns == 0 || is_for_threads(span) && !is_interpreters {
+                let for_library = ns > 0 && holding.waits_for_others(inquiry, slot, span);
+                if ns == 0 || is_for_threads(span) && !is_interpreters && !for_library {
                     continue;
                 }
                 held.ns = held.ns.saturating_add(ns);
@@ -351,9 +465,11 @@ impl LetThrough {
                     held.sleeps_ns = held.sleeps_ns.saturating_add(ns);
                 }
                 // Most of it has to be meanwhile.
-                if 2 * ns >= span.t1.since(span.t0) {
-                    held.waits.insert(at);
-                    held.kinds.insert((span.detail, span.object()));
+                if 2 * ns >= length(span) {
+                    held.insert(at, span);
+                    if for_library {
+                        held.insert_asked(inquiry, span);
+                    }
                 }
             }
             let events = inquiry

@@ -45,6 +45,11 @@ const GIVING: [&str; 8] = [
 /// The size of a page.
 pub const PAGE: u64 = 4096;
 
+/// Whether functions, of which some are the kernel's, are in a page fault.
+pub fn is_fault(names: &[&str]) -> bool {
+    names.iter().any(|name| FAULTS.contains(name))
+}
+
 pub struct Memory {
     pub faults: InCode,
     pub mapping: InCode,

@@ -7,6 +7,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
+use crate::memory::is_fault;
 use crate::sentence::Piece;
 use crate::start_up::is_loading;
 
@@ -15,6 +16,8 @@ use crate::start_up::is_loading;
 pub struct OnCpu {
     /// In the kernel.
     pub kernel: f64,
+    /// Of that, in page faults.
+    pub faults: f64,
     /// In an interpreter that gets ready, and in modules while they are loaded.
     pub loading: f64,
 }
@@ -23,7 +26,7 @@ impl OnCpu {
     /// Of the program that this process runs; zero where no sample tells.
     pub fn of(inquiry: &Inquiry<'_>, process: ProcessId) -> OnCpu {
         let code = &inquiry.stacks.code;
-        let (mut all, mut kernel, mut loading) = (0u64, 0u64, 0u64);
+        let (mut all, mut kernel, mut faults, mut loading) = (0u64, 0u64, 0u64, 0u64);
         for on in &inquiry.outlook.on_processors.stacks {
             let cause = inquiry.outlook.causes.get(on.cause);
             if !cause.is_some_and(|at| inquiry.same_program(at.cause.key.process, process)) {
@@ -39,6 +42,7 @@ impl OnCpu {
                 .any(|found| found.language == Language::Kernel)
             {
                 kernel += on.ns;
+                faults += if is_fault(&names) { on.ns } else { 0 };
             }
             if is_loading(&names) {
                 loading += on.ns;
@@ -47,6 +51,7 @@ impl OnCpu {
         let share = |ns: u64| ns as f64 / all.max(1) as f64;
         OnCpu {
             kernel: share(kernel),
+            faults: share(faults),
             loading: share(loading),
         }
     }

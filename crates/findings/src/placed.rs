@@ -9,7 +9,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{CallSite, FunctionIx, Region};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
-use crate::awaiting::has_place;
+use crate::awaiting::{has_own_place, has_place};
 use crate::inquiry::Inquiry;
 use crate::rule::Suspect;
 
@@ -215,6 +215,25 @@ impl Placed {
 }
 
 impl Suspect {
+    /// Where it has no place of the program's own, in threads that a library started: where the program had it start them.
+    pub fn or_started_at(self, inquiry: &Inquiry<'_>) -> Suspect {
+        const MAKES: [&str; 2] = ["clone", "clone3"];
+        let Some(process) = self
+            .process
+            .filter(|_| !has_own_place(inquiry, &self.frames))
+        else {
+            return self;
+        };
+        let threads = inquiry.threads_of(&BTreeSet::from([process]));
+        let starts = |site: &CallSite| MAKES.contains(&site.call.as_str());
+        let site = inquiry.stacks.usual_site(&threads, starts);
+        let frames = site.map_or(Vec::new(), |site| inquiry.spots(site.stack));
+        match has_own_place(inquiry, &frames) {
+            true => Suspect { frames, ..self },
+            false => self,
+        }
+    }
+
     /// Where it has no place yet but in the language's own functions, as in a loop of events: at the place that most such calls
     /// of a process come from; those on these objects, if the stack of any was taken.
     pub fn or_seen_at(

@@ -30,6 +30,8 @@ pub struct Peer {
     /// Those of its sockets whose `connect` did not wait: the first wait on each is for the connection.
     pub under_way: Vec<ObjectId>,
     pub sends: u64,
+    /// The sockets that anything is known to have been sent on, one for each that calls were counted of.
+    pub sent_on: BTreeSet<ObjectId>,
     pub sent_bytes: u64,
     pub receives: u64,
     pub received_bytes: u64,
@@ -106,6 +108,7 @@ impl Peer {
             connections: 0,
             under_way: Vec::new(),
             sends: 0,
+            sent_on: BTreeSet::new(),
             sent_bytes: 0,
             receives: 0,
             received_bytes: 0,
@@ -138,6 +141,7 @@ impl Peer {
         self.estimated |= call.estimated;
         if sends(name) {
             self.sends = self.sends.saturating_add(count);
+            self.sent_on.extend(call.object);
             self.sent_bytes = self.sent_bytes.saturating_add(bytes);
         } else if receives(name) {
             self.receives = self.receives.saturating_add(count);

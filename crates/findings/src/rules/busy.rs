@@ -4,7 +4,7 @@
 
 use timesink_analysis::path::{DividedPart, Division, Within};
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::Spot;
+use timesink_analysis::stacks::{FunctionIx, Spot};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
@@ -95,6 +95,8 @@ struct Divided {
 /// So many parts are named.
 const PARTS: usize = 3;
 
+const ASYNCHRONOUSLY: &str = "use the asynchronous form of the function (zlib.gzip, crypto.pbkdf2, fs.promises): it runs in a thread pool, and the event loop goes on with other requests meanwhile";
+
 impl Divided {
     fn of(inquiry: &Inquiry<'_>, division: Division) -> Option<Divided> {
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
@@ -123,7 +125,8 @@ impl Divided {
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
         let share = self.division.ns as f64 / wall;
         let fix = at_most(self.longest(inquiry), self.all(inquiry));
-        Suspect {
+        let blocks_loop = self.is_synchronous_in_server(inquiry);
+        let suspect = Suspect {
             frames: self.frames(inquiry),
             ..Suspect::new(self.title(inquiry), fix, Weight::all(busy))
                 .along_with(Crowd::all(inquiry).along(inquiry))
@@ -133,7 +136,27 @@ impl Divided {
                     " of the critical path is CPU time in it, callees included"
                 ])
                 .told_of_runtime(self.division.runtime_ns as f64 / wall)
+        };
+        match blocks_loop {
+            true => suspect.advised(ASYNCHRONOUSLY.to_owned()),
+            false => suspect,
         }
+    }
+
+    /// Whether the largest part of it is a function of Node.js's own that keeps the event loop of a server from going on.
+    fn is_synchronous_in_server(&self, inquiry: &Inquiry<'_>) -> bool {
+        let code = &inquiry.stacks.code;
+        let is_synchronous = |function: FunctionIx| {
+            let function = code.function(function);
+            let name = function.name.to_lowercase();
+            function.file.starts_with("node:") && name.contains("sync") && !name.contains("async")
+        };
+        let stack = self.parts.first().map(|part| part.stack);
+        let mut functions = stack.map_or(Vec::new(), |stack| code.functions_of(stack));
+        functions.extend(self.division.innermost(|_| true));
+        let mut asked = inquiry.asking().iter().map(|clients| clients.process);
+        let serves = |process| asked.any(|own| inquiry.same_program(own, process));
+        self.program().is_some_and(serves) && functions.into_iter().any(is_synchronous)
     }
 
     /// `busy on CPU in handler(): pbkdf2Sync() 48 %, parse() in config() 31 %`.
@@ -303,6 +326,10 @@ fn what_for(inquiry: &Inquiry<'_>, process: ProcessId, on_cpu: OnCpu) -> Vec<Pie
     if on_cpu.kernel >= MOSTLY {
         let percent = Piece::Percent(on_cpu.kernel * 100.0);
         pieces.extend([", ".into(), percent, " of it in the kernel".into()]);
+        if on_cpu.faults >= on_cpu.kernel * MOSTLY {
+            pieces.push(", mostly in page faults".into());
+            return pieces;
+        }
         let calls = most_frequent_calls(inquiry, process);
         if !calls.is_empty() {
             pieces.push(" (".into());

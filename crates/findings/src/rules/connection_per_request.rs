@@ -100,6 +100,7 @@ impl Connecting {
             peer.waits.extend(&other.waits);
             peer.connections += other.connections;
             peer.sends = peer.sends.saturating_add(other.sends);
+            peer.sent_on.extend(&other.sent_on);
             peer.estimated |= other.estimated;
         }
         peer.sockets.sort_unstable();
@@ -110,7 +111,7 @@ impl Connecting {
 fn suspect(inquiry: &Inquiry<'_>, all: &Connecting) -> Option<Suspect> {
     let peer = &all.peer;
     let count = peer.connections;
-    let each = peer.sends as f64 / count.max(1) as f64;
+    let each = peer.sends as f64 / used(peer).max(1) as f64;
     let most = match all.processes.len() {
         1 => &limits::SENDS,
         _ => &limits::BY_PROCESSES,
@@ -162,6 +163,15 @@ fn suspect(inquiry: &Inquiry<'_>, all: &Connecting) -> Option<Suspect> {
         1 => suspect,
         _ => suspect.advised(BY_PROCESSES.to_owned()),
     })
+}
+
+/// How many connections its sends were on: of some no calls may be known.
+fn used(peer: &Peer) -> u64 {
+    let sent_on = peer.sent_on.len() as u64;
+    match peer.estimated || sent_on == 0 {
+        true => peer.connections,
+        false => peer.connections.min(sent_on),
+    }
 }
 
 /// Whether several things are asked on each connection, and most of them are in use at the same time: a pool that is as large as what is

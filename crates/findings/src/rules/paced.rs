@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     name: "paced",
     looks_for: "rounds on a schedule, whatever the work between takes: a rate limit, a ticker, a job at a fixed rate",
     why: "The program waits for the next moment of its schedule. Quicker work saves nothing: the pause takes what is left of the period.",
-    advice: "if the rate is not intended, raise it; otherwise there is nothing to fix",
+    advice: "if it looks for work at each round, have it woken when there is some (a condition, a channel); if the rate is not intended, raise it; otherwise there is nothing to fix",
     wrong_if: "the rate is intended: a limit that a peer sets, a measurement at intervals",
     limits: &[&limits::PART],
     blames: Blames::Nobody,

@@ -635,6 +635,7 @@ fn suspect(
         .or_seen_at(inquiry, process, &SENDS, &on.sockets)
         .or_awaited_at(inquiry, process, || single_waits.clone())
         .or_followed_at(inquiry, &Picked::of(inquiry, process, single_waits))
+        .or_in_task(inquiry, process)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,

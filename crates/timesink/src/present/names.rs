@@ -239,7 +239,7 @@ fn function_in_short(code: &Code, of: FunctionIx) -> String {
 pub fn function_told(code: &Code, of: FunctionIx) -> String {
     let name = function_in_short(code, of);
     let found = code.function(of);
-    match place(file_name(&found.file), found.line) {
+    match place(&file_in_short(&found.file), found.line) {
         Some(place) if name.starts_with(['<', '(', '{']) => format!("{name} {place}"),
         _ => name,
     }
@@ -259,7 +259,7 @@ pub fn function_at(code: &Code, spot: Spot) -> String {
     let name = function(code, spot.function);
     let place = code
         .frame(spot)
-        .and_then(|frame| place(file_name(&frame.file), frame.line));
+        .and_then(|frame| place(&file_in_short(&frame.file), frame.line));
     match place {
         Some(place) => format!("{name} {place}"),
         None => name,
@@ -287,7 +287,7 @@ pub fn calls_at(code: &Code, spots: &[Spot]) -> String {
         let Some(frame) = code.frame(*spot) else {
             return call;
         };
-        let place = place(file_name(&frame.file), frame.line);
+        let place = place(&file_in_short(&frame.file), frame.line);
         match (place, frame.line) {
             (Some(_), Some(line)) if frame.file == file => format!("{call}:{line}"),
             (Some(_), None) if frame.file == file => call,
@@ -299,6 +299,26 @@ pub fn calls_at(code: &Code, spots: &[Spot]) -> String {
         }
     });
     calls.collect::<Vec<_>>().join(", called from ")
+}
+
+/// A file without its folders, but with the package that it is of: many of them have an `index.js` or a `base.py`.
+fn file_in_short(path: &str) -> Cow<'_, str> {
+    const PACKAGES: [&str; 3] = ["/node_modules/", "/site-packages/", "/dist-packages/"];
+    let name = file_name(path);
+    let within = PACKAGES
+        .iter()
+        .filter_map(|folder| path.rsplit_once(folder));
+    let Some((_, within)) = within.min_by_key(|(_, within)| within.len()) else {
+        return name.into();
+    };
+    // `@scope/package` is one name.
+    let parts = 1 + usize::from(within.starts_with('@'));
+    let ends = within.match_indices('/').map(|(at, _)| at);
+    match ends.clone().nth(parts - 1) {
+        None => name.into(),
+        Some(end) if ends.count() == parts => format!("{}/{name}", &within[..end]).into(),
+        Some(end) => format!("{}/…/{name}", &within[..end]).into(),
+    }
 }
 
 /// `import.c:120`, or only the file where no line is known; `None` without a file.
@@ -337,6 +357,26 @@ mod tests {
             .filter(|c| c.is_control())
         {
             assert!(!harmless(&c.to_string()).chars().any(is_hostile));
+        }
+    }
+
+    #[test]
+    fn files_of_packages_are_told_with_these() {
+        for (path, told) in [
+            ("/srv/app/index.js", "index.js"),
+            ("index.js", "index.js"),
+            ("", ""),
+            ("/app/node_modules/chokidar/index.js", "chokidar/index.js"),
+            ("/app/node_modules/a/node_modules/b/lib/x.js", "b/…/x.js"),
+            ("/app/node_modules/@hapi/hoek/lib/x.js", "@hapi/hoek/…/x.js"),
+            ("/app/node_modules/@hapi/hoek.js", "hoek.js"),
+            ("/venv/lib/python3.13/site-packages/six.py", "six.py"),
+            (
+                "/usr/lib/python3/dist-packages/yaml/loader.py",
+                "yaml/loader.py",
+            ),
+        ] {
+            assert_eq!(file_in_short(path), told, "{path}");
         }
     }
 

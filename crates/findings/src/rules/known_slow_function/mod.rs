@@ -82,6 +82,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
     let title = say![slow.what, " takes ", Piece::Time(ns)];
     let suspect = found
         .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .or_started_at(inquiry)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"
