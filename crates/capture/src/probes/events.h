@@ -338,7 +338,7 @@ struct ts_end {
 	__u32 realtime_priority;
 	__u32 allowed_count; /* processors that it may use */
 	__u32 pad;
-	__u64 allowed[TS_ALLOWED]; /* which of the first ones, a bit for each */
+	__u64 allowed[TS_ALLOWED]; /* which of the first ones, a bit for each; behind the last one that there is, anything */
 };
 _Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 8 + 16 + 16 + 8 * TS_ALLOWED, "end");
 

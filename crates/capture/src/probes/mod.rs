@@ -167,12 +167,32 @@ pub fn clear_leftovers(event: &mut [u8]) {
             clear(event, frames.saturating_add(set), name);
             clear_text(event, name, usize::MAX);
         }
+        // Behind the last processor that there is, the kernel's own masks hold what was there before.
+        events::TS_END => {
+            let allowed = count(event, at!(ts_end, allowed_count));
+            let words = event.get_mut(at!(ts_end, allowed)..);
+            keep_first_bits(words.unwrap_or_default(), allowed);
+        }
         events::TS_CALLS => {
             let set = count(event, at!(ts_calls, count));
             let set = set.saturating_mul(size_of::<events::ts_call>());
             clear(event, at!(ts_calls, call).saturating_add(set), usize::MAX);
         }
         _ => {}
+    }
+}
+
+/// Makes zero all bits of these words but so many that are set, the lowest first.
+fn keep_first_bits(words: &mut [u8], mut left: usize) {
+    // x86 has the lowest bits of a word in its first byte.
+    for byte in words {
+        for bit in 0..u8::BITS {
+            let one = *byte & 1 << bit;
+            match left {
+                0 => *byte &= !one,
+                _ => left -= usize::from(one != 0),
+            }
+        }
     }
 }
 
@@ -535,6 +555,23 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a thread may use was told with bits of the kernel's stack behind it: pointers, in a recording that anybody may read.
+    #[test]
+    fn no_more_processors_than_there_are() {
+        let mut end = events::ts_end {
+            allowed_count: 3,
+            ..Default::default()
+        };
+        end.head.kind = events::TS_END as u8;
+        end.allowed[..3].copy_from_slice(&[0b101, 1 << 63 | 1 << 40, u64::MAX]);
+        let mut bytes = end.as_bytes().to_vec();
+        clear_leftovers(&mut bytes);
+        let Some(Event::End(end)) = decode(&bytes) else {
+            panic!("it is an end");
+        };
+        assert_eq!(end.allowed[..4], [0b101, 1 << 40, 0, 0]);
+    }
 
     /// The spool leaves out the zeros at the end of an event, but never its head; read again they are there.
     #[test]

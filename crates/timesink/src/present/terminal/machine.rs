@@ -368,7 +368,8 @@ fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
 /// `busy 41 % · 1,204 requests · 45 MB written · issued by dd 93 %, kworker 5 %`.
 fn disks(machine: &MachineTime, state: &MachineState, style: &Style) -> Vec<String> {
     let wall = machine.wall_ns.max(1) as f64;
-    let large = |disk: &&DiskTime| disk.busy_ns as f64 >= wall * SMALL;
+    // What a whole device is asked to flush has no number.
+    let large = |disk: &&DiskTime| disk.device != 0 && disk.busy_ns as f64 >= wall * SMALL;
     let told: Vec<&DiskTime> = machine.disks.iter().filter(large).take(DISKS).collect();
     if told.is_empty() {
         return Vec::new();
