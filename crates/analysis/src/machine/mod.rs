@@ -20,7 +20,7 @@ mod priorities;
 
 pub use disks::DiskTime;
 pub use groups::GroupTime;
-pub use priorities::{real_time, Scheduling, SchedulingEffect};
+pub use priorities::{Scheduling, SchedulingEffect};
 
 /// Where the time of a machine's CPUs went.
 #[derive(Clone, Debug, Default)]

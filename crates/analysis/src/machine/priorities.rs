@@ -12,7 +12,7 @@ use timesink_recording::Nanos;
 use super::{longest_first, MachineTime};
 use crate::facts::Facts;
 use crate::ledger::Who;
-use crate::timeline::Timeline;
+use crate::timeline::{real_time, Timeline};
 
 /// How the kernel schedules a program otherwise than most.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,17 +52,6 @@ pub(super) fn effects(
     all.retain(|one| one.ready_ns > 0);
     all.sort_by_key(|one| (Reverse(one.ready_ns), one.program));
     all
-}
-
-/// Whether a thread is scheduled ahead of all of the usual policy.
-pub fn real_time(row: &Thread) -> Option<(SchedulingPolicy, u32)> {
-    let policy = row.policy.filter(|policy| {
-        matches!(
-            policy,
-            SchedulingPolicy::Fifo | SchedulingPolicy::RoundRobin | SchedulingPolicy::Deadline
-        )
-    })?;
-    Some((policy, row.realtime_priority.unwrap_or(0)))
 }
 
 /// What puts a thread ahead of another one that waits for its CPU.

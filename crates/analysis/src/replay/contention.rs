@@ -6,9 +6,9 @@ use std::collections::binary_heap::{BinaryHeap, PeekMut};
 
 use timesink_recording::tables::Occupant;
 use timesink_recording::words::State;
-use timesink_recording::Nanos;
+use timesink_recording::{Nanos, ThreadId};
 
-use crate::timeline::{Span, Timeline};
+use crate::timeline::{real_time, Span, Timeline};
 
 /// Of so many the list of a span may not be whole.
 const LISTED: u32 = 8;
@@ -36,6 +36,13 @@ pub(super) struct BehindRecorded {
     queued: Vec<Queued>,
 }
 
+/// Whether a thread shares no CPU with one that waits for it: a real-time thread has it until it waits itself.
+fn is_ahead(timeline: &Timeline, occupant: ThreadId, waiting: usize) -> bool {
+    let row = timeline.slot(occupant).map(|slot| &timeline.threads[slot]);
+    let is_real_time = row.is_some_and(|row| real_time(row).is_some());
+    is_real_time && real_time(&timeline.threads[waiting]).is_none()
+}
+
 impl BehindRecorded {
     /// Adds rows. Those of one span follow each other in a sound recording.
     pub(super) fn add(&mut self, rows: &[Occupant], timeline: &Timeline) {
@@ -47,7 +54,10 @@ impl BehindRecorded {
                 slot: slot as u32,
                 listed: 1,
                 t0: row.t0,
-                ns: row.occupant.map_or(0, |_| row.ns),
+                ns: row
+                    .occupant
+                    .filter(|occupant| !is_ahead(timeline, *occupant, slot))
+                    .map_or(0, |_| row.ns),
             };
             match self.queued.last_mut() {
                 Some(last) if last.key() == of_row.key() => last.add(&of_row),

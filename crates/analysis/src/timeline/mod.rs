@@ -30,7 +30,7 @@ use locks::Locks;
 use paces::Paces;
 pub use polled::Asking;
 use polls::Polls;
-pub use spans::{is_of_kernel, Spans, Waker, SKEW_NS};
+pub use spans::{is_of_kernel, real_time, Spans, Waker, SKEW_NS};
 
 /// The spans of a recording, with the locks and the polling loops in them, which are looked for when they are asked for.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::tables::{Call, Object, Process, Thread};
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, SchedulingPolicy, State};
 use timesink_recording::{Nanos, Recording};
 
 use super::{Asking, KeptSpans, SortedSpans, Span};
@@ -370,6 +370,17 @@ pub fn is_of_kernel(process: &Process) -> bool {
     /// `kthreadd`, which starts all of them.
     const STARTS_THEM: u32 = 2;
     process.executable.is_empty() && [process.pid, process.parent_pid].contains(&STARTS_THEM)
+}
+
+/// Under which real-time policy a thread is scheduled, and with which priority: it runs ahead of all of the usual policy.
+pub fn real_time(row: &Thread) -> Option<(SchedulingPolicy, u32)> {
+    let policy = row.policy.filter(|policy| {
+        matches!(
+            policy,
+            SchedulingPolicy::Fifo | SchedulingPolicy::RoundRobin | SchedulingPolicy::Deadline
+        )
+    })?;
+    Some((policy, row.realtime_priority.unwrap_or(0)))
 }
 
 /// Who ended a wait.

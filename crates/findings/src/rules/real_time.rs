@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::ledger::{ThreadLedger, Who};
-use timesink_analysis::machine;
+use timesink_analysis::timeline::real_time;
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::State;
 
@@ -58,7 +58,7 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         inquiry.causes(|key| key.state == State::Ready && processes.contains(&key.process));
     let ns = inquiry.on_path_ns(&causes);
     let row = &inquiry.facts.ledger.thread(behind.foremost)?.row;
-    let (policy, priority) = machine::real_time(row)?;
+    let (policy, priority) = real_time(row)?;
     let title = say![
         program,
         " waits for a CPU behind the real-time thread ",
@@ -112,14 +112,12 @@ impl Behind {
         let is_ahead = |who: Who| match who {
             Who::Thread(other) => {
                 let found = ledger.thread(other);
-                found
-                    .and_then(|other| machine::real_time(&other.row))
-                    .map(|_| other)
+                found.and_then(|other| real_time(&other.row)).map(|_| other)
             }
             Who::Outsider(_) | Who::Idle | Who::Unlisted => None,
         };
         let is_usual = |thread: &&ThreadLedger| {
-            processes.contains(&thread.row.process) && machine::real_time(&thread.row).is_none()
+            processes.contains(&thread.row.process) && real_time(&thread.row).is_none()
         };
         let mut all = Behind {
             ready_ns: 0,
