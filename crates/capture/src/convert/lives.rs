@@ -140,6 +140,17 @@ impl Lives {
             realtime_priority: None,
             allowed_processors: None,
         });
+        self.note_image(s, process, parent, at);
+    }
+
+    /// A process that was forked is an image of its own.
+    fn note_image(
+        &mut self,
+        s: &e::ts_start,
+        process: ProcessId,
+        parent: Option<ThreadId>,
+        at: Nanos,
+    ) {
         let event = match s.how {
             e::TS_START_FORK => ImageEvent::Fork,
             e::TS_START_VFORK => ImageEvent::Vfork,

@@ -258,6 +258,22 @@ static __always_inline void on_its_processor(struct ts_head *h, struct task_stru
 		h->cpu = task->wake_cpu;
 }
 
+/* How the kernel decides when and where a thread runs. */
+static __always_inline void note_scheduling(struct ts_end *e, struct task_struct *task)
+{
+	u32 size = bpf_core_field_size(task->cpus_mask);
+
+	e->nice = task->static_prio - TASK_NICE_0;
+	e->policy = task->policy;
+	e->realtime_priority = task->rt_priority;
+	e->allowed_count = task->nr_cpus_allowed;
+	e->pad = 0;
+	__builtin_memset(e->allowed, 0, sizeof(e->allowed));
+	if (size > sizeof(e->allowed))
+		size = sizeof(e->allowed);
+	bpf_probe_read_kernel(e->allowed, size, &task->cpus_mask);
+}
+
 static __always_inline u32 call_word(s16 call)
 {
 	u64 index = (u16)call;

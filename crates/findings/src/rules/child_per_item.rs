@@ -13,7 +13,7 @@ use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 use crate::shells;
 use crate::start_up::StartUp;
 
@@ -209,6 +209,41 @@ fn weight(inquiry: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessI
     Weight::within(causes, lived.into_iter().fold(0, u64::saturating_add))
 }
 
+fn title(parent: ProcessId, program: &str, count: u64, copy: bool) -> Sentence {
+    match copy {
+        true => say![
+            parent,
+            " forks copies of itself ",
+            Piece::Count(count),
+            " times (a shell forks for each ( ) and $( ))"
+        ],
+        false => say![
+            parent,
+            " starts ",
+            Piece::Name(program.rsplit('/').next().unwrap_or(program).to_owned()),
+            " ",
+            Piece::Count(count),
+            " times"
+        ],
+    }
+}
+
+/// Without what starting the children takes. At most the parent is spared all that it does around them, and none is needed at all.
+fn fix(
+    children: BTreeSet<ProcessId>,
+    none: BTreeSet<ProcessId>,
+    starting: f64,
+    starts_mostly: bool,
+) -> Fix {
+    let most = Fix::without(What::All, none).changes();
+    let kept = |part: f64| Fix::scaled(What::All, children.clone(), part).changes();
+    match starts_mostly {
+        true => Fix::AtLeast(kept(1.0 - starting), most),
+        // How much of what each does is done once for all: half, perhaps.
+        false => Fix::Likely(kept(1.0 - starting), kept((1.0 - starting) / 2.0), most),
+    }
+}
+
 fn suspect(
     inquiry: &Inquiry<'_>,
     (_, program, copy): Pair<'_>,
@@ -231,43 +266,16 @@ fn suspect(
         return None;
     }
     let starting = starting(inquiry, starts, &children);
-    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
     let forks = starts.iter().filter_map(|start| start.fork);
     let parent_bytes = middle(forks.map(|fork| fork.resident_bytes).collect());
     let waits = for_children(inquiry, |process| process == parent);
     let count = starts.len() as u64;
-    let title = match copy {
-        true => say![
-            parent,
-            " forks copies of itself ",
-            Piece::Count(count),
-            " times (a shell forks for each ( ) and $( ))"
-        ],
-        false => say![
-            parent,
-            " starts ",
-            Piece::Name(name),
-            " ",
-            Piece::Count(count),
-            " times"
-        ],
-    };
+    let title = title(parent, program, count, copy);
     let (all, weight) = (children.len(), weight(inquiry, parent, &children));
-    // At most the parent is spared all that it does around them, and none is needed at all.
     let mut none = inquiry.with_descendants(others.beside.clone());
     none.extend(&children);
-    let most = Fix::without(What::All, none);
-    let kept = |part: f64| Fix::scaled(What::All, children.clone(), part).changes();
-    let fix = match starts_mostly {
-        true => Fix::AtLeast(kept(1.0 - starting), most.changes()),
-        // How much of what each does is done once for all: half, perhaps.
-        false => Fix::Likely(
-            kept(1.0 - starting),
-            kept((1.0 - starting) / 2.0),
-            most.changes(),
-        ),
-    };
+    let fix = fix(children, none, starting, starts_mostly);
     let suspect = Suspect::new(title, fix, weight)
         .with_whole_items(BTreeSet::from([parent]), &[&STARTS])
         .with_all_between()

@@ -240,25 +240,6 @@ fn probe(name: &str, attached: bool, reason: &str, without: &str) -> Probe {
     }
 }
 
-/// A real-time thread, and a program that may use some CPUs alone.
-pub(crate) fn priorities() -> Draft {
-    draft(
-        "run wall 1s
-         process 1 pid 10 mixer executable /usr/bin/mixer
-         process 2 pid 11 web executable /usr/bin/web
-         process 3 pid 12 bound executable /usr/bin/bound
-         thread 1.1 tid 10 mixer policy FIFO priority 50 allowed 0-1
-         thread 2.1 tid 11 web policy other allowed 0-1
-         thread 3.1 tid 12 bound policy other allowed 0,2-3
-         1.1: cpu 0..400ms on 0 | wait ..1s sleep
-         2.1: ready 0..400ms woken on 0 occupant 1.1 400ms | cpu ..500ms on 0 | wait ..1s other
-         3.1: wait 0..400ms other | ready ..500ms woken on 0 occupant 2.1 100ms | cpu ..1s on 0
-         request 3.1 510ms..610ms read 8 device 266338304 bytes 4096
-         request 2.1 580ms..630ms write 80 device 266338304 bytes 131072
-         request 1.1 100ms..100.5ms read 8 device 265289728 bytes 512",
-    )
-}
-
 /// A shell that starts a program for every line.
 pub(crate) fn forks() -> Draft {
     let mut text = String::from(

@@ -412,22 +412,6 @@ static __always_inline u16 tell_taken(struct ts_thread *st)
 	return more;
 }
 
-/* How the kernel decides when and where a thread runs. */
-static __always_inline void note_scheduling(struct ts_end *e, struct task_struct *task)
-{
-	u32 size = bpf_core_field_size(task->cpus_mask);
-
-	e->nice = task->static_prio - TASK_NICE_0;
-	e->policy = task->policy;
-	e->realtime_priority = task->rt_priority;
-	e->allowed_count = task->nr_cpus_allowed;
-	e->pad = 0;
-	__builtin_memset(e->allowed, 0, sizeof(e->allowed));
-	if (size > sizeof(e->allowed))
-		size = sizeof(e->allowed);
-	bpf_probe_read_kernel(e->allowed, size, &task->cpus_mask);
-}
-
 /* A thread leaves the processor for the last time. */
 static __always_inline void end_thread(struct ts_thread *st, struct task_struct *task, u64 now, bool alive)
 {
