@@ -33,7 +33,7 @@ mod limits {
         name: "part",
         value: 0.5,
         unit: Unit::Share,
-        means: "minimum share of the time runnable behind real-time threads",
+        means: "minimum share behind real-time threads, of the time runnable of which it is known behind whom; and half of it of all time runnable",
     };
 }
 
@@ -50,8 +50,10 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let processes = inquiry.of_program(program);
     let behind = Behind::of(inquiry, &processes)?;
-    let part = behind.real_time_ns as f64 / behind.ready_ns.max(1) as f64;
-    if part < RULE.limit(inquiry, &limits::PART) {
+    let part = behind.real_time_ns as f64 / behind.known_ns.max(1) as f64;
+    let least = RULE.limit(inquiry, &limits::PART);
+    let of_all = behind.real_time_ns as f64 / behind.ready_ns.max(1) as f64;
+    if part < least || of_all < least / 2.0 {
         return None;
     }
     let causes =
@@ -97,9 +99,11 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     )
 }
 
-/// How long threads of the usual policy were runnable, and how long of that behind real-time ones.
+/// How long threads of the usual policy were runnable, how long of that it is known behind whom, and how long behind real-time ones.
 struct Behind {
     ready_ns: u64,
+    /// Of a long time behind many the recording does not keep them all.
+    known_ns: u64,
     real_time_ns: u64,
     /// The one that kept them waiting for longest.
     foremost: ThreadId,
@@ -121,6 +125,7 @@ impl Behind {
         };
         let mut all = Behind {
             ready_ns: 0,
+            known_ns: 0,
             real_time_ns: 0,
             foremost: ThreadId(0),
         };
@@ -128,6 +133,9 @@ impl Behind {
         for thread in ledger.threads.iter().filter(is_usual) {
             all.ready_ns = all.ready_ns.saturating_add(thread.row.ready_ns);
             for behind in &thread.behind {
+                if matches!(behind.who, Who::Thread(_) | Who::Outsider(_)) {
+                    all.known_ns = all.known_ns.saturating_add(behind.ns);
+                }
                 let Some(other) = is_ahead(behind.who) else {
                     continue;
                 };
