@@ -2,7 +2,7 @@
 """What does recording a whole machine cost? A program fills the CPUs, counts what it computes, and hands bytes to and fro beside it
 (workloads/crowd.c); it runs with and without `timesink machine`, in random order within pairs. Needs root and gcc.
 
-    machine.py [--rounds 12] [--seconds 4] [--pairs 1] [--timesink FILE]
+    machine.py [--rounds 12] [--seconds 4] [--pairs 1] [--threshold 1ms] [--timesink FILE]
 """
 
 import argparse
@@ -16,14 +16,14 @@ from pathlib import Path
 from overhead import BENCH, signed_rank_cut
 
 
-def run(crowd, seconds, pairs, timesink, folder):
+def run(crowd, options, timesink, folder):
     recorder = None
     if timesink:
         output = Path(folder) / f"{time.time_ns()}.timesink"
-        recorder = subprocess.Popen([timesink, "machine", "-q", "--for", f"{seconds + 1}s", "-o", str(output)])
+        recorder = subprocess.Popen([timesink, "machine", "-q", "--threshold", options.threshold, "--for", f"{options.seconds + 1}s", "-o", str(output)])
         # What it takes to begin is no part of what recording costs.
         time.sleep(1.5)
-    said = subprocess.run([crowd, str(seconds), str(pairs)], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run([crowd, str(options.seconds), str(options.pairs)], check=True, capture_output=True, text=True).stdout
     if recorder and recorder.wait() != 0:
         raise SystemExit("timesink failed")
     switches, computed = said.split()
@@ -41,6 +41,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--pairs", type=int, default=1, help="pairs of threads that hand bytes to and fro")
+    parser.add_argument("--threshold", default="1ms", help="from which length on waits are recorded one by one")
     parser.add_argument("--timesink", default=str(BENCH.parent / "target/release/timesink"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -50,7 +51,7 @@ def main():
         for _ in range(options.rounds):
             sides = [None, options.timesink]
             random.shuffle(sides)
-            results = {side: run(crowd, options.seconds, options.pairs, side, folder) for side in sides}
+            results = {side: run(crowd, options, side, folder) for side in sides}
             ratios.append(results[options.timesink][1] / results[None][1])
             switches.append(results[options.timesink][0])
             print(f"{switches[-1]} switches/s: {ratios[-1]:.3f}", flush=True)
