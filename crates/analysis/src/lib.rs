@@ -20,6 +20,7 @@ pub mod replay;
 mod slots;
 mod span;
 pub mod stacks;
+pub mod stretches;
 pub mod tags;
 pub mod tasks;
 pub mod timeline;

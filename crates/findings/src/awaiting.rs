@@ -249,21 +249,27 @@ fn in_task(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
 
 /// Whether a function of the program's is in the stack, but not only around the loop of events.
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
-    let code = &inquiry.stacks.code;
-    let mut within = code.within_loop(frames).iter();
-    within.any(|spot| code.is_user_code(spot.function) && !code.is_of_runtime(spot.function))
+    has_place_in(inquiry, frames, |_| true)
 }
 
 /// The same without functions of libraries that were compiled into the program, such as those of tokio.
 pub fn has_own_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;
-    let compiled_in = |function: FunctionIx| {
-        code.function(function).language == Language::Native && code.is_installed(function)
-    };
+    has_place_in(inquiry, frames, |function| {
+        code.function(function).language != Language::Native || !code.is_installed(function)
+    })
+}
+
+fn has_place_in(
+    inquiry: &Inquiry<'_>,
+    frames: &[Spot],
+    is_such: impl Fn(FunctionIx) -> bool,
+) -> bool {
+    let code = &inquiry.stacks.code;
     let mut within = code.within_loop(frames).iter();
     within.any(|spot| {
         let function = spot.function;
-        code.is_user_code(function) && !code.is_of_runtime(function) && !compiled_in(function)
+        code.is_user_code(function) && !code.is_of_runtime(function) && is_such(function)
     })
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::path::{Key, Path};
 use timesink_analysis::stacks::{Code, FunctionIx, StackIx};
+use timesink_analysis::stretches::Stretches;
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ProcessId, TaskId};
@@ -16,7 +17,6 @@ use timesink_recording::Nanos;
 
 use crate::awaiting::kind_of;
 use crate::inquiry::Inquiry;
-use crate::stretches::Stretches;
 
 /// Something that tasks of one process wait for, while others of them have it.
 pub struct Contended {

@@ -8,7 +8,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
 use crate::neighbour;
-use crate::rule::{Along, Limit, Rule, Unit};
+use crate::rule::{Along, Limit, Rule, Suspect, Unit};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -52,6 +52,22 @@ impl Crowd {
         let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, &SHARE);
         let is_much = ns as f64 >= least.max(rule.limit(inquiry, &TIME));
         is_much.then(|| Crowd::all(inquiry))
+    }
+
+    /// What a rule suspects of each program that was ready on the path, if there is so much of it as its limits say.
+    pub fn suspects(
+        inquiry: &Inquiry<'_>,
+        rule: &Rule,
+        suspect: impl Fn(&Crowd, ProcessId) -> Option<Suspect>,
+    ) -> Vec<Suspect> {
+        let crowd = Crowd::of(inquiry, rule);
+        let of_each = |crowd: &Crowd| {
+            let programs = crowd.programs(inquiry).into_iter();
+            programs
+                .filter_map(|program| suspect(crowd, program))
+                .collect()
+        };
+        crowd.as_ref().map_or_else(Vec::new, of_each)
     }
 
     /// However little of it there is.

@@ -170,7 +170,11 @@ impl Findings {
                 if gain.ns < least as i64 {
                     continue;
                 }
-                explained.add(inquiry, &suspect.weight, at_most(&gain, on_path_ns));
+                explained.add(
+                    inquiry,
+                    &suspect.weight,
+                    explains_at_most(&gain, on_path_ns),
+                );
                 suspect.told.extend(by_tag(inquiry, &suspect.weight));
                 findings.told.push(Finding {
                     rule,
@@ -382,7 +386,7 @@ fn gain(inquiry: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
 
 /// How much a finding explains at most: one that saves little of what it is about leaves the rest to others. A program that made a client for
 /// each of 60 requests, each in a thread of its own, was told to start the threads at once, and save 0.06 s of 2.6 (2026-11-29).
-fn at_most(gain: &Gain, on_path_ns: u64) -> u64 {
+fn explains_at_most(gain: &Gain, on_path_ns: u64) -> u64 {
     const LITTLE: f64 = 0.1;
     let most = u64::try_from(gain.hi_ns).unwrap_or(0);
     match (most as f64) < on_path_ns as f64 * LITTLE {

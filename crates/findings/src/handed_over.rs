@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::stretches::Stretches;
 use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
@@ -18,7 +19,6 @@ use timesink_recording::Nanos;
 use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::stretches::Stretches;
 
 /// Shorter waits do not count: the lock of Python is asked for after 5 ms, and most of what protects data is held for less.
 const LEAST_NS: u64 = 1_000_000;
@@ -115,10 +115,10 @@ impl HandedOver {
         }
         let mut locks: BTreeMap<ProcessId, BTreeSet<ObjectId>> = BTreeMap::new();
         let each = places.into_iter();
-        let found = each.filter_map(|((process, _), waits)| {
+        let found = each.filter_map(|((process, place), waits)| {
             let own = locks.entry(process);
             let locks = own.or_insert_with(|| interpreter_lock::of_process(inquiry, process));
-            let handed_over = handed_over(inquiry, process, &waits, locks);
+            let handed_over = handed_over(inquiry, process, place, &waits, locks);
             handed_over.or_else(|| by_workers(inquiry, process, waits, locks))
         });
         found.collect()
@@ -190,6 +190,7 @@ fn place_of(inquiry: &Inquiry<'_>, stack: StackIx) -> Option<FunctionIx> {
 fn handed_over(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
+    place: FunctionIx,
     waits: &[ThreadWait],
     interpreters: &BTreeSet<ObjectId>,
 ) -> Option<HandedOver> {
@@ -222,13 +223,11 @@ fn handed_over(
         .map(|(slot, _)| slot)
         .chain(threads.iter().copied())
         .collect();
-    let held = LetThrough::of(
-        inquiry,
-        &having,
-        &during,
-        interpreters,
-        &holding(inquiry, waits),
-    );
+    let holding = Holding {
+        times: holding(waits),
+        place,
+    };
+    let held = LetThrough::of(inquiry, &having, &during, interpreters, Some(&holding));
     if !is_handed_over(inquiry, waits, held.ns / waits.len() as u64) {
         return None;
     }
@@ -245,11 +244,10 @@ fn handed_over(
 }
 
 /// When threads are known to have what others wait for.
-#[derive(Default)]
 struct Holding {
     times: BTreeMap<usize, Stretches>,
     /// Where they wait for it.
-    places: BTreeSet<FunctionIx>,
+    place: FunctionIx,
 }
 
 impl Holding {
@@ -262,13 +260,13 @@ impl Holding {
         let thread = inquiry.timeline.threads[slot].thread;
         let stack = inquiry.stacks.stack_at(thread, span.t0);
         let place = stack.and_then(|stack| place_of(inquiry, stack));
-        place.is_some_and(|place| !self.places.contains(&place))
+        place.is_some_and(|place| place != self.place)
     }
 }
 
 /// When each thread is known to have what others wait for: from the end of its wait until it ends somebody else's, or waits again. Where it waits
 /// again at once, the one that ended its wait has taken it again.
-fn holding(inquiry: &Inquiry<'_>, waits: &[ThreadWait]) -> Holding {
+fn holding(waits: &[ThreadWait]) -> BTreeMap<usize, Stretches> {
     let mut passed: BTreeMap<usize, Vec<Nanos>> = BTreeMap::new();
     let mut begun: BTreeMap<usize, Vec<Nanos>> = BTreeMap::new();
     for wait in waits {
@@ -296,18 +294,9 @@ fn holding(inquiry: &Inquiry<'_>, waits: &[ThreadWait]) -> Holding {
             holding.entry(holder).or_default().push((from, until));
         }
     }
-    let times = holding.into_iter();
-    let places = waits.iter().map(|wait| wait.stack);
-    let places: BTreeSet<StackIx> = places.collect();
-    Holding {
-        times: times
-            .map(|(slot, times)| (slot, Stretches::of(times)))
-            .collect(),
-        places: places
-            .into_iter()
-            .filter_map(|stack| place_of(inquiry, stack))
-            .collect(),
-    }
+    let each = holding.into_iter();
+    each.map(|(slot, times)| (slot, Stretches::of(times)))
+        .collect()
 }
 
 /// What threads wait for whose jobs other threads do, of which none is ever without one.
@@ -326,13 +315,7 @@ fn by_workers(
     let waits_ns: u64 = waits.iter().map(ThreadWait::ns).sum();
     let waits_in = waits_in(&waits)?;
     let during = Stretches::of(waits.iter().map(|wait| (wait.from, wait.until)).collect());
-    let held = LetThrough::of(
-        inquiry,
-        &workers,
-        &during,
-        interpreters,
-        &Holding::default(),
-    );
+    let held = LetThrough::of(inquiry, &workers, &during, interpreters, None);
     let all_ns = during.ns().saturating_mul(workers.len() as u64);
     let is_busy = held.ns as f64 >= all_ns as f64 * BUSY;
     is_busy.then_some(HandedOver {
@@ -444,7 +427,7 @@ impl LetThrough {
         threads: &BTreeSet<usize>,
         during: &Stretches,
         interpreters: &BTreeSet<ObjectId>,
-        holding: &Holding,
+        holding: Option<&Holding>,
     ) -> LetThrough {
         let mut held = LetThrough::default();
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
@@ -452,7 +435,8 @@ impl LetThrough {
             for (at, span) in inquiry.timeline.indexed(slot) {
                 let ns = during.within(span.t0, span.t1);
                 let is_interpreters = span.object().is_some_and(|o| interpreters.contains(&o));
-                let for_library = ns > 0 && holding.waits_for_others(inquiry, slot, span);
+                let waits_for_others = |own: &Holding| own.waits_for_others(inquiry, slot, span);
+                let for_library = ns > 0 && holding.is_some_and(waits_for_others);
                 if ns == 0 || is_for_threads(span) && !is_interpreters && !for_library {
                     continue;
                 }

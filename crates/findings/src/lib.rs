@@ -40,4 +40,3 @@ pub mod signature;
 mod sleep_rows;
 mod start_up;
 mod started;
-mod stretches;

@@ -13,6 +13,9 @@ use crate::awaiting::{has_own_place, has_place};
 use crate::inquiry::Inquiry;
 use crate::rule::Suspect;
 
+/// The calls that make a thread.
+pub const MAKES_THREADS: [&str; 2] = ["clone", "clone3"];
+
 /// A function around calls, and how much of it is for their sake.
 #[derive(Clone, Debug)]
 pub struct Placed {
@@ -217,7 +220,6 @@ impl Placed {
 impl Suspect {
     /// Where it has no place of the program's own, in threads that a library started: where the program had it start them.
     pub fn or_started_at(self, inquiry: &Inquiry<'_>) -> Suspect {
-        const MAKES: [&str; 2] = ["clone", "clone3"];
         let Some(process) = self
             .process
             .filter(|_| !has_own_place(inquiry, &self.frames))
@@ -225,7 +227,7 @@ impl Suspect {
             return self;
         };
         let threads = inquiry.threads_of(&BTreeSet::from([process]));
-        let starts = |site: &CallSite| MAKES.contains(&site.call.as_str());
+        let starts = |site: &CallSite| MAKES_THREADS.contains(&site.call.as_str());
         let site = inquiry.stacks.usual_site(&threads, starts);
         let frames = site.map_or(Vec::new(), |site| inquiry.spots(site.stack));
         match has_own_place(inquiry, &frames) {

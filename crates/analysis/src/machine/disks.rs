@@ -8,6 +8,7 @@ use timesink_recording::tables::Request;
 use timesink_recording::words::RequestKind;
 use timesink_recording::Nanos;
 
+use super::ProgramTime;
 use crate::facts::Facts;
 use crate::timeline::Timeline;
 
@@ -27,11 +28,11 @@ pub struct DiskTime {
     pub issuers: Vec<(String, u64)>,
 }
 
-/// Those of a machine, the busiest first. `at`: which program each process is one of; `names`: what these are called.
+/// Those of a machine, the busiest first. `at`: which program each process is one of.
 pub(super) fn disks(
     mut requests: Vec<Request>,
+    programs: &[ProgramTime],
     at: &BTreeMap<ProcessId, usize>,
-    names: &[&str],
     timeline: &Timeline,
     facts: &Facts,
 ) -> Vec<DiskTime> {
@@ -47,7 +48,7 @@ pub(super) fn disks(
         let process = slot.map(|slot| timeline.threads[slot].process);
         let program = process.and_then(|process| at.get(&process));
         match program {
-            Some(&program) => names[program],
+            Some(&program) => programs[program].name.as_str(),
             None => facts.outsiders.name(row.tid),
         }
     };

@@ -114,20 +114,17 @@ impl MachineTime {
             }
         }
         let used = used_processors(timeline, &at);
-        let names: Vec<&str> = programs.iter().map(|one| one.name.as_str()).collect();
-        let disks = disks::disks(requests, &at, &names, timeline, facts);
-        let mut machine = MachineTime {
+        let processors_in_all = used.len().max(processors as usize);
+        MachineTime {
             wall_ns,
-            processors_in_all: used.len().max(processors as usize),
+            processors_in_all,
             processors: used,
             waits: waits(&at, facts),
             groups: groups::groups(&programs, &throttled, facts),
+            scheduling: priorities::effects(&programs, processors_in_all, &at, timeline, facts),
+            disks: disks::disks(requests, &programs, &at, timeline, facts),
             programs,
-            scheduling: Vec::new(),
-            disks,
-        };
-        machine.scheduling = priorities::effects(&machine, &at, timeline, facts);
-        machine
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use timesink_recording::tables::Thread;
 use timesink_recording::words::{SchedulingPolicy, State};
 use timesink_recording::Nanos;
 
-use super::{longest_first, MachineTime};
+use super::{longest_first, ProgramTime};
 use crate::facts::Facts;
 use crate::ledger::Who;
+use crate::stretches::Stretches;
 use crate::timeline::{real_time, Timeline};
 
 /// How the kernel schedules a program otherwise than most.
@@ -31,7 +32,7 @@ pub enum Scheduling {
 /// A program that is scheduled so, and how long somebody was runnable for that reason.
 #[derive(Clone, Debug)]
 pub struct SchedulingEffect {
-    /// As an index into [`MachineTime::programs`].
+    /// As an index into [`super::MachineTime::programs`].
     pub program: usize,
     pub scheduling: Scheduling,
     /// Others behind it; of one that is bound, itself, while another CPU was idle.
@@ -42,13 +43,14 @@ pub struct SchedulingEffect {
 
 /// Those of a machine, the longest time first. The kernel sets the priorities of its own threads.
 pub(super) fn effects(
-    machine: &MachineTime,
+    programs: &[ProgramTime],
+    processors_in_all: usize,
     at: &BTreeMap<ProcessId, usize>,
     timeline: &Timeline,
     facts: &Facts,
 ) -> Vec<SchedulingEffect> {
-    let mut all = ahead(machine, at, facts);
-    all.extend(bound(machine, at, timeline, facts));
+    let mut all = ahead(programs, at, facts);
+    all.extend(bound(programs, processors_in_all, at, timeline));
     all.retain(|one| one.ready_ns > 0);
     all.sort_by_key(|one| (Reverse(one.ready_ns), one.program));
     all
@@ -68,7 +70,7 @@ fn advantage(row: &Thread, of_waiting: &Thread) -> Option<Scheduling> {
 }
 
 fn ahead(
-    machine: &MachineTime,
+    programs: &[ProgramTime],
     at: &BTreeMap<ProcessId, usize>,
     facts: &Facts,
 ) -> Vec<SchedulingEffect> {
@@ -86,7 +88,7 @@ fn ahead(
                 continue;
             };
             let own = at.get(&row.process).copied();
-            let own = own.filter(|&own| !machine.programs[own].is_kernel);
+            let own = own.filter(|&own| !programs[own].is_kernel);
             if let Some((own, scheduling)) = own.zip(advantage(row, &waiting.row)) {
                 let waited = sums.entry((own, scheduling)).or_default();
                 let sum = waited.entry(waiting_program).or_default();
@@ -104,75 +106,24 @@ fn ahead(
     .collect()
 }
 
-/// A time in which a CPU was busy.
-struct BusyTime {
-    from: Nanos,
-    to: Nanos,
-    /// How long it was busy before.
-    before_ns: u64,
-}
-
-/// When a CPU was busy, one time after the other.
-struct BusyTimes(Vec<BusyTime>);
-
-impl BusyTimes {
-    fn new(mut spans: Vec<(Nanos, Nanos)>) -> BusyTimes {
-        spans.sort_unstable();
-        let mut all: Vec<BusyTime> = Vec::with_capacity(spans.len());
-        for (from, to) in spans {
-            // Clocks of CPUs may differ a little: what overlaps counts once.
-            let (end, before_ns) = all.last().map_or((Nanos(i64::MIN), 0), |last| {
-                let own_ns = last.to.since(last.from);
-                (last.to, last.before_ns.saturating_add(own_ns))
-            });
-            let from = from.max(end);
-            if to > from {
-                all.push(BusyTime {
-                    from,
-                    to,
-                    before_ns,
-                });
-            }
-        }
-        BusyTimes(all)
-    }
-
-    /// How long it was busy up to some moment.
-    fn until(&self, moment: Nanos) -> u64 {
-        let after = self.0.partition_point(|time| time.from < moment);
-        let last = after.checked_sub(1).and_then(|last| self.0.get(last));
-        last.map_or(0, |last| {
-            let own_ns = last.to.min(moment).since(last.from);
-            last.before_ns.saturating_add(own_ns)
-        })
-    }
-
-    fn idle(&self, from: Nanos, to: Nanos) -> u64 {
-        let busy = self.until(to).saturating_sub(self.until(from));
-        to.since(from).saturating_sub(busy)
-    }
-}
-
 /// Threads that may not use all CPUs, and were runnable while one of the others was idle.
 fn bound(
-    machine: &MachineTime,
+    programs: &[ProgramTime],
+    processors_in_all: usize,
     at: &BTreeMap<ProcessId, usize>,
     timeline: &Timeline,
-    facts: &Facts,
 ) -> Vec<SchedulingEffect> {
-    let ledger = &facts.ledger;
     let mut bound: Vec<(usize, usize, &str)> = Vec::new();
     for (slot, thread) in timeline.threads.iter().enumerate() {
-        let row = ledger.thread(thread.thread).map(|one| &one.row);
-        let allowed = row.and_then(|row| row.allowed_processors.as_deref());
+        let allowed = thread.allowed_processors.as_deref();
         let own = at.get(&thread.process).copied();
-        let own = own.filter(|&own| !machine.programs[own].is_kernel);
+        let own = own.filter(|&own| !programs[own].is_kernel);
         let (Some(allowed), Some(own)) = (allowed, own) else {
             continue;
         };
         // A machine may have CPUs that are off line: then one more is not known to be there.
         let count = processors::parse(allowed).len();
-        if count > 0 && count < machine.processors_in_all && thread.ready_ns > 0 {
+        if count > 0 && count < processors_in_all && thread.ready_ns > 0 {
             bound.push((slot, own, allowed));
         }
     }
@@ -184,14 +135,14 @@ fn bound(
     for (slot, own, allowed) in bound {
         let own_processors = processors::parse(allowed);
         let others = busy.iter().filter(|(cpu, _)| !own_processors.contains(cpu));
-        let others: Vec<&BusyTimes> = others.map(|(_, busy)| busy).collect();
+        let others: Vec<&Stretches> = others.map(|(_, busy)| busy).collect();
         let ready = timeline.spans_of(slot).iter();
         let ready = ready.filter(|span| span.state == State::Ready);
         let idle = ready.map(|span| {
-            let each = others.iter().map(|busy| busy.idle(span.t0, span.t1)).max();
+            let each = others.iter().map(|busy| idle(busy, span.t0, span.t1)).max();
             // One that nobody ran on at all was idle throughout.
             let seen = others.len() + own_processors.len();
-            match seen < machine.processors_in_all {
+            match seen < processors_in_all {
                 true => span.t1.since(span.t0),
                 false => each.unwrap_or(0),
             }
@@ -211,8 +162,13 @@ fn bound(
     .collect()
 }
 
+/// How long a CPU was idle between two moments.
+fn idle(busy: &Stretches, from: Nanos, to: Nanos) -> u64 {
+    to.since(from).saturating_sub(busy.within(from, to))
+}
+
 /// When each CPU that anybody ran on was busy.
-fn busy_times(timeline: &Timeline) -> BTreeMap<u32, BusyTimes> {
+fn busy_times(timeline: &Timeline) -> BTreeMap<u32, Stretches> {
     let mut spans: BTreeMap<u32, Vec<(Nanos, Nanos)>> = BTreeMap::new();
     for slot in 0..timeline.threads.len() {
         for span in timeline.spans_of(slot) {
@@ -223,7 +179,7 @@ fn busy_times(timeline: &Timeline) -> BTreeMap<u32, BusyTimes> {
         }
     }
     let each = spans.into_iter();
-    each.map(|(processor, spans)| (processor, BusyTimes::new(spans)))
+    each.map(|(processor, spans)| (processor, Stretches::of(spans)))
         .collect()
 }
 
@@ -235,15 +191,15 @@ mod tests {
     fn idle_times_between_busy_ones() {
         let times = |spans: &[(i64, i64)]| {
             let spans = spans.iter().map(|&(from, to)| (Nanos(from), Nanos(to)));
-            BusyTimes::new(spans.collect())
+            Stretches::of(spans.collect())
         };
         let busy = times(&[(30, 40), (10, 20), (15, 25)]);
-        let idle = |from, to| busy.idle(Nanos(from), Nanos(to));
-        assert_eq!(idle(0, 10), 10);
-        assert_eq!(idle(0, 50), 25);
-        assert_eq!(idle(12, 18), 0);
-        assert_eq!(idle(22, 32), 5);
-        assert_eq!(idle(40, 45), 5);
-        assert_eq!(times(&[]).idle(Nanos(3), Nanos(7)), 4);
+        let idle_of = |from, to| idle(&busy, Nanos(from), Nanos(to));
+        assert_eq!(idle_of(0, 10), 10);
+        assert_eq!(idle_of(0, 50), 25);
+        assert_eq!(idle_of(12, 18), 0);
+        assert_eq!(idle_of(22, 32), 5);
+        assert_eq!(idle_of(40, 45), 5);
+        assert_eq!(idle(&times(&[]), Nanos(3), Nanos(7)), 4);
     }
 }

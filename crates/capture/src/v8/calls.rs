@@ -184,31 +184,30 @@ impl Scan<'_> {
     }
 
     fn string(&mut self, quote: u8) -> Option<()> {
+        self.literal(|character| character == quote)
+    }
+
+    fn regular_expression(&mut self) -> Option<()> {
+        let mut in_class = false;
+        self.literal(|character| {
+            match character {
+                b'[' => in_class = true,
+                b']' => in_class = false,
+                _ => {}
+            }
+            character == b'/' && !in_class
+        })
+    }
+
+    /// From its first character to the one that ends it, in the same line.
+    fn literal(&mut self, mut ends: impl FnMut(u8) -> bool) -> Option<()> {
         let mut at = self.at + 1;
         loop {
             let character = self.text.get(at)?;
             match u8::try_from(*character) {
                 Ok(b'\\') => at += 1,
-                Ok(one) if one == quote => break,
                 Ok(b'\n' | b'\r') => return None,
-                _ => {}
-            }
-            at += 1;
-        }
-        self.push(TokenKind::Literal, at + 1 - self.at);
-        Some(())
-    }
-
-    fn regular_expression(&mut self) -> Option<()> {
-        let (mut at, mut in_class) = (self.at + 1, false);
-        loop {
-            let character = self.text.get(at)?;
-            match u8::try_from(*character) {
-                Ok(b'\\') => at += 1,
-                Ok(b'[') => in_class = true,
-                Ok(b']') => in_class = false,
-                Ok(b'/') if !in_class => break,
-                Ok(b'\n' | b'\r') => return None,
+                Ok(one) if ends(one) => break,
                 _ => {}
             }
             at += 1;

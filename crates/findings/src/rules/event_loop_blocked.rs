@@ -344,17 +344,13 @@ fn suspect(
     suspect
 }
 
-/// The limit that the longest of them is over: if it is brief, that of calls.
+/// The limit that the longest of them is over, which may be one of those for brief ones.
 fn longest_limit(inquiry: &Inquiry<'_>, longest_ns: u64) -> &'static Limit {
-    let all = [&limits::LONG, &limits::CALLS];
+    let all = [&limits::LONG, &limits::CALLS, &limits::BRIEF];
     let over = all
         .into_iter()
         .find(|limit| longest_ns as f64 >= RULE.limit(inquiry, limit));
-    let brief = [&limits::BRIEF, &limits::BRIEF_CALLS];
-    let mut brief = brief
-        .into_iter()
-        .filter(|limit| longest_ns as f64 >= RULE.limit(inquiry, limit));
-    over.or(brief.next()).unwrap_or(&limits::BRIEF_CALLS)
+    over.unwrap_or(&limits::BRIEF_CALLS)
 }
 
 /// Whether a moment lies in one of these turns, which are in order.

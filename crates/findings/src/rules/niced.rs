@@ -42,13 +42,7 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
-        return Vec::new();
-    };
-    let programs = crowd.programs(inquiry).into_iter();
-    programs
-        .filter_map(|program| suspect(inquiry, program))
-        .collect()
+    Crowd::suspects(inquiry, &RULE, |_, program| suspect(inquiry, program))
 }
 
 fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {

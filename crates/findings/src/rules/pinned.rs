@@ -25,13 +25,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
-        return Vec::new();
-    };
-    let programs = crowd.programs(inquiry).into_iter();
-    programs
-        .filter_map(|program| suspect(inquiry, &crowd, program))
-        .collect()
+    Crowd::suspects(inquiry, &RULE, |crowd, program| {
+        suspect(inquiry, crowd, program)
+    })
 }
 
 fn suspect(inquiry: &Inquiry<'_>, crowd: &Crowd, program: ProcessId) -> Option<Suspect> {

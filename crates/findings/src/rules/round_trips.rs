@@ -10,6 +10,7 @@ use timesink_analysis::ledger::Who;
 use timesink_analysis::path::Key;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{CallSite, Spot};
+use timesink_analysis::stretches::Stretches;
 use timesink_analysis::timeline::{Span, Waker};
 use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
@@ -29,7 +30,6 @@ use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 use crate::served::requests;
-use crate::stretches::Stretches;
 
 pub static RULE: Rule = Rule {
     name: "round-trips",

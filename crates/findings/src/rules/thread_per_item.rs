@@ -7,6 +7,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
+use crate::placed::MAKES_THREADS;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -48,8 +49,6 @@ mod limits {
     };
 }
 
-/// The calls that make a thread.
-const MAKES: [&str; 2] = ["clone", "clone3"];
 /// What else the C library and runtimes do as a thread begins and ends: its stack, its signals, its name.
 const SETS_UP: [&str; 10] = [
     "madvise",
@@ -123,7 +122,7 @@ impl Cost {
             calls.push((name, share));
             (ns as f64 * share) as u64
         };
-        let made_ns = MAKES.iter().map(|name| part(name, threads)).sum();
+        let made_ns = MAKES_THREADS.iter().map(|name| part(name, threads)).sum();
         let set_up = SETS_UP.iter().map(|name| part(name, threads * FOR_ONE));
         let mut own_ns: u64 = set_up.sum();
         let mut ends = BTreeSet::new();
@@ -193,8 +192,8 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Option
     let busy = inquiry.busy(process);
     let suspect = Suspect::new(title, cost.fix(process), Weight::within(busy, cost.ns()))
         .of(process)
-        .with_what_is_around(BTreeSet::from([process]), &[&MAKES])
-        .or_seen_at(inquiry, process, &MAKES, &BTreeSet::new())
+        .with_what_is_around(BTreeSet::from([process]), &[&MAKES_THREADS])
+        .or_seen_at(inquiry, process, &MAKES_THREADS, &BTreeSet::new())
         .held(inquiry, &RULE, "threads", count as f64, &limits::THREADS)
         .held(
             inquiry,

@@ -68,6 +68,13 @@ fn all_ns(machine: &MachineTime) -> u64 {
         .saturating_mul(machine.processors_in_all.max(1) as u64)
 }
 
+/// Its title and its rows, the longest of which come first.
+fn section(name: &str, about: &str, rows: &[Row], style: &Style) -> Vec<String> {
+    let mut lines = vec![title(name, about, style)];
+    lines.extend(align(rows, rows.first().map_or(0, |row| row.ns), style));
+    lines
+}
+
 fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     let all = all_ns(machine);
     let busy: u64 = machine.processors.iter().map(ProcessorTime::busy_ns).sum();
@@ -76,7 +83,6 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
         units::plural(machine.processors_in_all as u64, "CPU", "CPUs"),
         units::whole_percent(busy as f64 / all.max(1) as f64)
     );
-    let mut lines = vec![title("WHO KEEPS THE CPUS BUSY", &about, style)];
     let large = |program: &&ProgramTime| program.cpu_ns as f64 >= all as f64 * SMALL;
     let told: Vec<&ProgramTime> = machine.programs.iter().filter(large).collect();
     let rows: Vec<Row> = told
@@ -91,7 +97,7 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
             ..Row::default()
         })
         .collect();
-    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    let mut lines = section("WHO KEEPS THE CPUS BUSY", &about, &rows, style);
     let rest: u64 = machine.programs.iter().map(|program| program.cpu_ns).sum();
     let rest = rest - rows.iter().map(|row| row.ns).sum::<u64>();
     let more = machine.programs.iter().filter(|program| program.cpu_ns > 0);
@@ -155,8 +161,7 @@ fn groups(machine: &MachineTime, style: &Style) -> Vec<String> {
         })
         .collect();
     let about = "units and containers: share of all CPU time, and which programs";
-    let mut lines = vec![title("BY CONTROL GROUP", about, style)];
-    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    let mut lines = section("BY CONTROL GROUP", about, &rows, style);
     let more = told.len().saturating_sub(rows.len());
     if more > 0 {
         lines.push(format!(
@@ -258,9 +263,7 @@ fn ready(machine: &MachineTime, style: &Style) -> Vec<String> {
         })
         .collect();
     let about = "time of all threads, and who had the CPU meanwhile";
-    let mut lines = vec![title("WHO WAITS FOR A CPU", about, style)];
-    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
-    lines
+    section("WHO WAITS FOR A CPU", about, &rows, style)
 }
 
 /// What kept a program from running: its quota, and who had the CPU.
@@ -316,9 +319,7 @@ fn scheduling(machine: &MachineTime, style: &Style) -> Vec<String> {
         })
         .collect();
     let about = "how long somebody was runnable because of it";
-    let mut lines = vec![title("PRIORITIES AND AFFINITIES", about, style)];
-    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
-    lines
+    section("PRIORITIES AND AFFINITIES", about, &rows, style)
 }
 
 /// `runnable behind it: dd 93 %, sh 5 %`.
@@ -360,9 +361,7 @@ fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
         })
         .collect();
     let about = "disk, locks and memory; time of all threads, and what most of it was for";
-    let mut lines = vec![title("WHO WAITS FOR DISK, LOCKS, MEMORY", about, style)];
-    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
-    lines
+    section("WHO WAITS FOR DISK, LOCKS, MEMORY", about, &rows, style)
 }
 
 /// `busy 41 % · 1,204 requests · 45 MB written · issued by dd 93 %, kworker 5 %`.

@@ -16,7 +16,8 @@ impl Stretches {
             match all.last_mut() {
                 Some((_, end, _)) if from <= *end => *end = (*end).max(until),
                 last => {
-                    let before = last.map_or(0, |(from, until, ns)| *ns + until.since(*from));
+                    let before =
+                        last.map_or(0, |(from, until, ns)| ns.saturating_add(until.since(*from)));
                     all.push((from, until, before));
                 }
             }
@@ -37,7 +38,9 @@ impl Stretches {
     fn before(&self, moment: Nanos) -> u64 {
         let begun = self.all.partition_point(|(from, ..)| *from < moment);
         let last = begun.checked_sub(1).map(|last| self.all[last]);
-        last.map_or(0, |(from, until, ns)| ns + until.min(moment).since(from))
+        last.map_or(0, |(from, until, ns)| {
+            ns.saturating_add(until.min(moment).since(from))
+        })
     }
 
     /// How much of them lies between two moments.
