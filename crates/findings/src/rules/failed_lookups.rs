@@ -57,6 +57,8 @@ const LOOKUPS: [&str; 9] = [
 struct LookedFor {
     all: u64,
     failed: u64,
+    /// Not all of these calls were timed.
+    is_estimated: bool,
     ns: u64,
 }
 
@@ -74,6 +76,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         let sum = processes.entry(process).or_default();
         sum.all += call.count;
         sum.failed += (missing as f64 * scale) as u64;
+        sum.is_estimated |= call.estimated;
         sum.ns += call.ns;
     }
     let suspects = processes.into_iter();
@@ -83,7 +86,12 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, sum: &LookedFor) -> Option<Suspect> {
-    let &LookedFor { all, failed, ns } = sum;
+    let &LookedFor {
+        all,
+        failed,
+        is_estimated,
+        ns,
+    } = sum;
     if (failed as f64) < RULE.limit(inquiry, &limits::LOOKUPS)
         || (failed as f64) < all as f64 * RULE.limit(inquiry, &limits::SHARE)
     {
@@ -91,9 +99,10 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, sum: &LookedFor) -> Option
     }
     let title = say![
         process,
-        " looks up ",
+        " looks up paths that do not exist ",
+        if is_estimated { "about " } else { "" },
         Piece::Count(failed),
-        " paths that do not exist"
+        " times"
     ];
     let share = failed as f64 / all.max(1) as f64;
     let what = What::Calls(BTreeSet::from(LOOKUPS));

@@ -1,23 +1,23 @@
-//! Threads, or copies of a process, each of which is waited for before the next one is started.
+//! Threads, copies of a process, or children at work, each of which is waited for before the next one is started.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::timeline::pools::{over, Pool};
+use timesink_analysis::timeline::pools::{over, work_ns, Pool};
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "one-after-another",
-    looks_for: "threads or forked processes that are started and waited for one at a time",
-    why: "A thread that waits for each worker right after starting it could have done the work itself: nothing runs in parallel.",
+    looks_for: "threads, forked processes or children at work that are started and waited for one at a time",
+    why: "Who waits for each worker right after starting it runs nothing in parallel, and the other CPUs stay idle.",
     advice: "start all of them, and wait for them afterwards",
     wrong_if: "each of them needs the result of the one before",
-    limits: &[&limits::WORKERS, &limits::LIFE, &limits::GAP],
+    limits: &[&limits::WORKERS, &limits::LIFE, &limits::GAP, &limits::PROGRAMS, &limits::WORK, &limits::ON_CPU],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -46,35 +46,95 @@ mod limits {
         means:
             "maximum share of the time between the first start and the last end without any of them",
     };
+    pub static PROGRAMS: Limit = Limit {
+        name: "programs",
+        value: 6.0,
+        unit: Unit::Count,
+        means: "of programs that are executed: minimum number of runs of one program, one after another",
+    };
+    /// A compiler takes 30 ms and more, and is started one at a time by a make without -j.
+    pub static WORK: Limit = Limit {
+        name: "work",
+        value: 20e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum average lifetime of each of those",
+    };
+    pub static ON_CPU: Limit = Limit {
+        name: "on CPU",
+        value: 0.7,
+        unit: Unit::Share,
+        means: "minimum share of it that those are on CPU; all else may keep the other CPUs busy for the rest of it at most",
+    };
 }
 
 /// A shell copies itself for what it has to keep apart, and means it to be done in order.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
 
+/// Threads, copies of who starts them, or runs of one program.
+enum Workers {
+    Threads,
+    Copies,
+    Runs(String),
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let pools = Pool::all(inquiry.timeline);
-    let pools = pools
-        .iter()
-        .filter(|pool| !pool.is_processes || is_copies(inquiry, pool));
-    pools.flat_map(|pool| suspects(inquiry, pool)).collect()
+    let mut suspects = Vec::new();
+    for pool in pools {
+        if !pool.is_processes {
+            suspects.extend(suspects_among(inquiry, &pool, &Workers::Threads));
+        } else if is_copies(inquiry, &pool) {
+            suspects.extend(suspects_among(inquiry, &pool, &Workers::Copies));
+        } else {
+            for (program, runs) in by_program(inquiry, pool) {
+                suspects.extend(suspects_among(inquiry, &runs, &Workers::Runs(program)));
+            }
+        }
+    }
+    suspects
+}
+
+fn in_short(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Whether these processes go on with the program that started them, and that is no shell.
 fn is_copies(inquiry: &Inquiry<'_>, pool: &Pool) -> bool {
-    let program = inquiry
-        .program(pool.process(inquiry.timeline))
-        .unwrap_or_default();
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let program = inquiry.program(pool.process(inquiry.timeline));
     let copies: BTreeSet<ProcessId> = pool.rows(inquiry.timeline).map(|row| row.process).collect();
     let mut starts = inquiry.facts.starts.iter();
     let mut starts = starts
         .by_ref()
         .filter(|start| copies.contains(&start.process));
-    !SHELLS.contains(&name) && starts.all(|start| start.execs == 0)
+    !SHELLS.contains(&in_short(program.unwrap_or_default())) && starts.all(|start| start.execs == 0)
+}
+
+/// Those that execute a program, by which: its name. What a shell does in a copy of itself is meant to be done in order.
+fn by_program(inquiry: &Inquiry<'_>, pool: Pool) -> BTreeMap<String, Pool> {
+    let starts = inquiry.facts.starts.iter();
+    let executed: BTreeMap<ProcessId, &str> = starts
+        .filter(|start| start.execs > 0)
+        .map(|start| (start.process, in_short(&start.executable)))
+        .collect();
+    let mut runs: BTreeMap<String, Pool> = BTreeMap::new();
+    for slot in pool.members {
+        let process = inquiry.timeline.threads[slot].process;
+        let Some(program) = executed.get(&process) else {
+            continue;
+        };
+        let of_program = runs.entry((*program).to_owned()).or_insert_with(|| Pool {
+            parent: pool.parent,
+            members: Vec::new(),
+            is_processes: true,
+        });
+        of_program.members.push(slot);
+    }
+    runs.retain(|program, _| !SHELLS.contains(&program.as_str()));
+    runs
 }
 
 /// The stretches in which each was waited for before the next one was started.
-fn suspects(inquiry: &Inquiry<'_>, pool: &Pool) -> Vec<Suspect> {
+fn suspects_among(inquiry: &Inquiry<'_>, pool: &Pool, workers: &Workers) -> Vec<Suspect> {
     let joins = pool.joins(inquiry.timeline);
     let row = |at: usize| &inquiry.timeline.threads[pool.members[at]];
     let joined = |at: usize| joins[at].and_then(|index| inquiry.timeline.span(index));
@@ -85,23 +145,29 @@ fn suspects(inquiry: &Inquiry<'_>, pool: &Pool) -> Vec<Suspect> {
         let works = life as f64 >= RULE.limit(inquiry, &limits::LIFE);
         let after = |&before: &usize| joined(before).is_some_and(|wait| wait.t1 <= row(at).start);
         if !run.last().is_none_or(after) || !works || joined(at).is_none() {
-            found.extend(suspect(inquiry, pool, &joins, &std::mem::take(&mut run)));
+            let run = std::mem::take(&mut run);
+            found.extend(suspect(inquiry, pool, workers, &joins, &run));
         }
         if works && joined(at).is_some() {
             run.push(at);
         }
     }
-    found.extend(suspect(inquiry, pool, &joins, &run));
+    found.extend(suspect(inquiry, pool, workers, &joins, &run));
     found
 }
 
 fn suspect(
     inquiry: &Inquiry<'_>,
     pool: &Pool,
+    workers: &Workers,
     joins: &[Option<usize>],
     run: &[usize],
 ) -> Option<Suspect> {
-    if (run.len() as f64) < RULE.limit(inquiry, &limits::WORKERS) {
+    let least = match workers {
+        Workers::Runs(_) => &limits::PROGRAMS,
+        Workers::Threads | Workers::Copies => &limits::WORKERS,
+    };
+    if (run.len() as f64) < RULE.limit(inquiry, least) {
         return None;
     }
     let rows = || {
@@ -116,22 +182,16 @@ fn suspect(
     }
     let process = pool.process(inquiry.timeline);
     let count = run.len() as u64;
-    let title = say![
-        process,
-        if pool.is_processes {
-            " forks "
-        } else {
-            " starts "
-        },
-        Piece::Count(count),
-        if pool.is_processes {
-            " copies of itself"
-        } else {
-            " threads"
-        },
-        " and waits for each before it starts the next"
-    ];
-    let processes: BTreeSet<ProcessId> = rows().map(|row| row.process).chain([process]).collect();
+    let mut processes: BTreeSet<ProcessId> = rows().map(|row| row.process).collect();
+    if let Workers::Runs(_) = workers {
+        processes = inquiry.with_descendants(processes);
+        if (lives as f64) < RULE.limit(inquiry, &limits::WORK) * count as f64
+            || !leave_a_processor_idle(inquiry, &processes, lives, whole)
+        {
+            return None;
+        }
+    }
+    processes.insert(process);
     let causes = inquiry.all_of(&processes);
     let waits: BTreeSet<usize> = run.iter().filter_map(|&at| joins[at]).collect();
     let first = waits.first().and_then(|&at| inquiry.timeline.span(at));
@@ -143,27 +203,70 @@ fn suspect(
         processes: Some(processes),
         how: How::Last,
     });
-    let mut suspect = Suspect::new(title, fix, Weight::within(causes, lives))
-        .of(process)
-        .seen_in_most(inquiry, joins)
-        .held(
-            inquiry,
-            &RULE,
-            "one after another",
-            count as f64,
-            &limits::WORKERS,
-        )
-        .held(inquiry, &RULE, "time without any", gap, &limits::GAP)
-        .told(say![
-            "each lives for ",
-            Piece::Time(lives / count.max(1)),
-            "; one at a time they take ",
-            Piece::Time(whole)
-        ]);
+    let mut suspect = Suspect::new(
+        title(process, workers, count),
+        fix,
+        Weight::within(causes, lives),
+    )
+    .of(process)
+    .seen_in_most(inquiry, joins)
+    .held(inquiry, &RULE, "one after another", count as f64, least)
+    .held(inquiry, &RULE, "time without any", gap, &limits::GAP)
+    .told(say![
+        "each lives for ",
+        Piece::Time(lives / count.max(1)),
+        "; one at a time they take ",
+        Piece::Time(whole)
+    ]);
     let starts = rows().take(3).map(|row| Example {
         thread: row.thread,
         at: row.start,
     });
     suspect.examples = starts.collect();
     Some(suspect)
+}
+
+fn title(process: ProcessId, workers: &Workers, count: u64) -> Sentence {
+    match workers {
+        Workers::Threads => say![
+            process,
+            " starts ",
+            Piece::Count(count),
+            " threads and waits for each before it starts the next"
+        ],
+        Workers::Copies => say![
+            process,
+            " forks ",
+            Piece::Count(count),
+            " copies of itself and waits for each before it starts the next"
+        ],
+        Workers::Runs(program) => say![
+            process,
+            " runs ",
+            Piece::Name(program.clone()),
+            " ",
+            Piece::Count(count),
+            " times, one at a time, while another CPU is idle"
+        ],
+    }
+}
+
+/// Whether these processes keep one CPU busy while they live, and what else was recorded leaves another one idle.
+fn leave_a_processor_idle(
+    inquiry: &Inquiry<'_>,
+    processes: &BTreeSet<ProcessId>,
+    lives: u64,
+    whole: u64,
+) -> bool {
+    let (mut own, mut others) = (0u64, 0u64);
+    for row in &inquiry.timeline.threads {
+        match processes.contains(&row.process) {
+            true => own += work_ns(row),
+            false => others += work_ns(row),
+        }
+    }
+    let on_cpu = own as f64 / lives.max(1) as f64;
+    let least = RULE.limit(inquiry, &limits::ON_CPU);
+    let idle = f64::from(inquiry.outlook.processors.saturating_sub(1)) * whole as f64;
+    (least..2.0 - least).contains(&on_cpu) && others as f64 <= (1.0 - least) * idle && idle > 0.0
 }
