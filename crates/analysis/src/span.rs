@@ -47,6 +47,12 @@ impl Span {
         u64::from(self.taken_us) * 1000
     }
 
+    /// What ended this wait is not told.
+    pub(crate) fn forget_waker(&mut self) {
+        self.waker = NONE;
+        self.is_waker_recorded = false;
+    }
+
     pub(crate) fn set_object(&mut self, object: ObjectId) {
         self.object = object.0;
     }

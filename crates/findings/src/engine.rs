@@ -36,13 +36,18 @@ const LEAST: usize = 12;
 /// where the same files were loaded again and again, 0.11 with a quadratic parser; 0.58 where it was allocation itself.
 const MOSTLY: f64 = 0.3;
 
+/// Rules that tell of sleeps.
+const SLEEPS: [&str; 2] = ["asleep", "fixed-delay"];
+/// Rules that tell of a thread that blocks others, and accuse nobody.
+const BLOCKS: [&str; 2] = ["event-loop-blocked", "one-request-at-a-time"];
+
 /// What is shorter than this is not told.
 pub fn least_told_ns(wall_ns: u64) -> u64 {
     ((wall_ns as f64 * SHARE) as u64).max(LEAST_NS)
 }
 
 /// One cause, told.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Finding {
     pub rule: &'static Rule,
     pub suspect: Suspect,
@@ -58,6 +63,16 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether it is of sleeps.
+    pub fn is_of_sleeps(&self) -> bool {
+        SLEEPS.contains(&self.rule.name)
+    }
+
+    /// Whether it may say why who waits for others does so in turn: it accuses somebody, or is of a thread that blocks others.
+    pub fn may_be_why_in_turn(&self) -> bool {
+        self.rule.accuses() || BLOCKS.contains(&self.rule.name)
+    }
+
     /// What to do.
     pub fn advice(&self) -> &str {
         let own = self.suspect.advice.as_deref();
@@ -276,7 +291,6 @@ fn put_much_before_little(told: &mut [Finding]) {
 /// Who waits in turn for what others do stands before the sleeps of these: a peer that takes its time for each answer is asked side by side, and
 /// need not be quicker. An event loop that was blocked by requests to a server beside it was told after that server's sleeps (2026-11-29).
 fn put_who_waits_before_who_sleeps(told: &mut [Finding], inquiry: &Inquiry<'_>) {
-    const SLEEPS: [&str; 2] = ["asleep", "fixed-delay"];
     for at in 1..told.len() {
         let waits = &told[at];
         if !waits.suspect.is_why_in_turn {
@@ -285,7 +299,7 @@ fn put_who_waits_before_who_sleeps(told: &mut [Finding], inquiry: &Inquiry<'_>) 
         let is_behind = |sleeps: &&Finding| {
             let (own, others) = (&waits.suspect, &sleeps.suspect);
             let shared_ns = shared(inquiry, &others.weight, &own.weight);
-            SLEEPS.contains(&sleeps.rule.name)
+            sleeps.is_of_sleeps()
                 && others.process != own.process
                 && shared_ns as f64 > sleeps.on_path_ns as f64 * SHARED
                 && waits.gain.hi_ns >= sleeps.gain.ns

@@ -5,6 +5,7 @@
 
 mod loaded;
 mod predictor;
+mod responses_given;
 mod story;
 mod touched;
 

@@ -9,11 +9,13 @@ use timesink_analysis::path::Path;
 use timesink_analysis::replay::Gains;
 use timesink_analysis::tags::Tags;
 use timesink_analysis::tasks::Tasks;
+use timesink_analysis::timeline::Timeline;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::mutes::{Day, Mute};
 use timesink_findings::rule::Limits;
 
+use crate::responses_given;
 use crate::{AllTouched, Loaded};
 
 /// What a story is to say.
@@ -65,29 +67,13 @@ impl<'a> Story<'a> {
         loaded: &'a Loaded<'a>,
         question: &Question<'_>,
     ) -> timesink_recording::Result<Story<'a>> {
-        let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-            let findings = findings(loaded, outlook, gains, question);
-            let touched = match question.closely {
-                true => AllTouched::of(&findings, loaded, gains),
-                false => AllTouched::default(),
-            };
-            (findings, touched)
-        };
-        let (outlook, repeated) = std::thread::scope(|scope| {
+        let (look, repeated) = std::thread::scope(|scope| {
             let repeated = scope.spawn(|| Repeated::of(loaded, question));
-            let outlook = Outlook::and(
-                loaded.recording,
-                &loaded.timeline,
-                &loaded.facts,
-                &loaded.stacks,
-                &loaded.waited().calls_of,
-                question.patience,
-                ask,
-            );
-            (outlook, joined(repeated))
+            let look = Look::of(loaded, question);
+            (look, joined(repeated))
         });
-        let (outlook, findings, touched) = match outlook? {
-            Some((outlook, (findings, touched))) => (Some(outlook), Some(findings), touched),
+        let (outlook, findings, touched) = match look? {
+            Some(look) => (Some(look.outlook), Some(look.findings), look.touched),
             None => (None, None, AllTouched::default()),
         };
         let anatomies = outlook.as_ref().map_or(Vec::new(), |outlook| {
@@ -121,6 +107,64 @@ impl<'a> Story<'a> {
     }
 }
 
+/// The path, and what the rules make of it.
+struct Look {
+    outlook: Outlook,
+    findings: Findings,
+    touched: AllTouched,
+}
+
+impl Look {
+    /// `None` if there is no main thread.
+    fn of(
+        loaded: &Loaded<'_>,
+        question: &Question<'_>,
+    ) -> timesink_recording::Result<Option<Look>> {
+        let Some(first) = Look::at(loaded, &loaded.timeline, question, |findings| findings)? else {
+            return Ok(None);
+        };
+        let Some(given) = responses_given::timeline(loaded, &first.findings) else {
+            return Ok(Some(first));
+        };
+        let with_sleeps = |second| responses_given::with_sleeps(second, &first.findings);
+        let second = Look::at(loaded, &given, question, with_sleeps)?;
+        let second =
+            second.filter(|second| responses_given::tells_more(&second.findings, &first.findings));
+        Ok(Some(second.unwrap_or(first)))
+    }
+
+    fn at(
+        loaded: &Loaded<'_>,
+        timeline: &Timeline,
+        question: &Question<'_>,
+        and: impl FnOnce(Findings) -> Findings,
+    ) -> timesink_recording::Result<Option<Look>> {
+        let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+            let mut findings = and(findings(loaded, timeline, outlook, gains, question));
+            findings.mute(question.mutes, question.today);
+            let touched = match question.closely {
+                true => AllTouched::of(&findings, loaded, gains),
+                false => AllTouched::default(),
+            };
+            (findings, touched)
+        };
+        let look = Outlook::and(
+            loaded.recording,
+            timeline,
+            &loaded.facts,
+            &loaded.stacks,
+            &loaded.waited().calls_of,
+            question.patience,
+            ask,
+        )?;
+        Ok(look.map(|(outlook, (findings, touched))| Look {
+            outlook,
+            findings,
+            touched,
+        }))
+    }
+}
+
 impl Repeated {
     pub fn of(loaded: &Loaded<'_>, question: &Question<'_>) -> Repeated {
         let recorded = loaded.recorded();
@@ -147,6 +191,7 @@ impl Repeated {
 /// What the rules make of it.
 fn findings(
     loaded: &Loaded<'_>,
+    timeline: &Timeline,
     outlook: &Outlook,
     gains: &Gains<'_>,
     question: &Question<'_>,
@@ -155,7 +200,7 @@ fn findings(
     let inquiry = Inquiry {
         facts: &loaded.facts,
         stacks: &loaded.stacks,
-        timeline: &loaded.timeline,
+        timeline,
         outlook,
         programs: &loaded.programs,
         waited: loaded.waited(),
@@ -163,7 +208,5 @@ fn findings(
         directory: &about.directory,
         floors: about.floors(),
     };
-    let mut findings = Findings::of(&inquiry, gains);
-    findings.mute(question.mutes, question.today);
-    findings
+    Findings::of(&inquiry, gains)
 }

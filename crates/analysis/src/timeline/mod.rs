@@ -21,6 +21,7 @@ mod placed;
 mod polled;
 pub mod polls;
 pub mod pools;
+mod responses;
 mod spans;
 pub mod touched;
 
