@@ -303,7 +303,8 @@ fn contended(
     let waits_ns = waits.iter().map(|(from, until)| until.since(*from)).sum();
     let during = Stretches::of(waits);
     let there = of_task().filter_map(|turns| Some((turns.first()?.t0, turns.last()?.t1)));
-    let there_ns = there.map(|(from, until)| during.within(from, until)).sum();
+    let there_ns: u64 = there.map(|(from, until)| during.within(from, until)).sum();
+    let idle_ns = idle_ns(inquiry, turns, &during);
     let (waits_in, _) = waits_in.into_iter().max_by_key(|(_, ns)| *ns)?;
     let holders = holders(inquiry, (gate, function), turns, &during, &is_waiting);
     let is_taken = || {
@@ -326,10 +327,31 @@ fn contended(
         tasks,
         waits: count,
         waits_ns,
-        there_ns,
+        there_ns: there_ns.saturating_sub(idle_ns),
         during,
         waits_in,
     })
+}
+
+/// How long tasks are left in no function of the program's, while others wait: the task of a connection that waits for its next request has
+/// nothing to go on with.
+fn idle_ns(inquiry: &Inquiry<'_>, turns: &[TaskTurn], during: &Stretches) -> u64 {
+    let code = &inquiry.stacks.code;
+    let mut known: BTreeMap<StackIx, bool> = BTreeMap::new();
+    let mut is_idle = |stack: StackIx| {
+        *known.entry(stack).or_insert_with(|| {
+            let mut functions = code.functions_of(stack).into_iter();
+            !functions.any(|function| code.is_user_code(function))
+        })
+    };
+    let pairs = turns.windows(2).map(|pair| (&pair[0], &pair[1]));
+    let mut idle_ns = 0u64;
+    for (left, next) in pairs.filter(|(left, next)| left.task == next.task) {
+        if left.left_in.is_some_and(&mut is_idle) && left.t1 < next.t0 {
+            idle_ns += during.within(left.t1, next.t0);
+        }
+    }
+    idle_ns
 }
 
 /// How long a task is there before it waits for the first time, and after the last.

@@ -58,14 +58,21 @@ impl Owed {
             .map(|object| (object.object, BTreeSet::new()))
             .collect();
         let mut unknown: BTreeSet<ObjectId> = silent.keys().copied().collect();
+        let mut sent_on: BTreeSet<ObjectId> = BTreeSet::new();
+        let mut answering: BTreeSet<&str> = BTreeSet::new();
+        let remote = |object: ObjectId| inquiry.facts.object(object)?.remote.as_deref();
         let calls = inquiry.facts.calls.iter();
         for row in calls.filter(|row| row.count > row.errors) {
             let Some(object) = row.object else {
                 continue;
             };
             unknown.remove(&object);
+            if sends(&row.call) {
+                sent_on.insert(object);
+            }
             if receives(&row.call) && row.bytes > 0 {
                 silent.remove(&object);
+                answering.extend(remote(object));
             } else if let Some(by) = silent.get_mut(&object).filter(|_| asks(inquiry, row)) {
                 by.extend(row.process);
             }
@@ -76,6 +83,10 @@ impl Owed {
             unknown.remove(&wait.socket);
             silent.remove(&wait.socket);
         }
+        // A connection that was never used, beside others to the same peer that were answered: Go's net/http has such.
+        silent.retain(|object, _| {
+            sent_on.contains(object) || !remote(*object).is_some_and(|at| answering.contains(at))
+        });
         // Else what came may have been lost, as it is told that something was.
         if inquiry.has_lost(LossKind::Calls) {
             unknown.clear();

@@ -1,7 +1,7 @@
 //! Waits of one process, or of those that run one program, picked one by one: how long they are, what they are on the path, and a suspect of them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::Spot;
@@ -30,6 +30,17 @@ pub struct Picked {
 /// So many of them are shown.
 const EXAMPLES: usize = 3;
 
+/// How long these waits of each process are together.
+pub fn ns_by_process(inquiry: &Inquiry<'_>, spans: &[usize]) -> BTreeMap<ProcessId, u64> {
+    let mut by_process: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    for span in spans.iter().filter_map(|&at| inquiry.timeline.span(at)) {
+        if let Some(process) = inquiry.process_of(span.thread) {
+            *by_process.entry(process).or_default() += span.t1.since(span.t0);
+        }
+    }
+    by_process
+}
+
 impl Picked {
     pub fn of(
         inquiry: &Inquiry<'_>,
@@ -49,19 +60,18 @@ impl Picked {
         }
     }
 
-    /// Waits of processes that run the same program; the one with the longest is named.
+    /// Waits of processes that run the same program; the one that waits most is named.
     pub fn of_program(
         inquiry: &Inquiry<'_>,
         spans: impl IntoIterator<Item = usize>,
     ) -> Option<Picked> {
         let spans: Vec<usize> = spans.into_iter().collect();
-        let waits = || spans.iter().filter_map(|&at| inquiry.timeline.span(at));
-        let longest = waits().max_by_key(|span| (span.t1.since(span.t0), Reverse(span.t0)))?;
-        let process = inquiry.process_of(longest.thread)?;
-        let processes = waits().filter_map(|span| inquiry.process_of(span.thread));
+        let by_process = ns_by_process(inquiry, &spans);
+        let most = by_process.iter().max_by_key(|(p, ns)| (**ns, Reverse(**p)));
+        let process = *most?.0;
         Some(Picked {
-            processes: processes.collect(),
-            ..Picked::of(inquiry, process, spans.iter().copied())
+            processes: by_process.into_keys().collect(),
+            ..Picked::of(inquiry, process, spans)
         })
     }
 

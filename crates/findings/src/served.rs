@@ -3,21 +3,36 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 
 use crate::inquiry::Inquiry;
 
-/// How often each process received something on connections that clients made.
+/// How often each process received something on connections that clients made. What it asks itself, as a test of a server does, does not
+/// count.
 pub fn requests(inquiry: &Inquiry<'_>, sockets: &Sockets) -> BTreeMap<ProcessId, u64> {
     let mut requests: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    let is_asked_by_itself = |process: ProcessId, object: ObjectId| {
+        let served = inquiry.facts.object(object);
+        let address = served.and_then(|served| served.local.as_deref());
+        address.is_some_and(|address| asks_itself(inquiry, process, address))
+    };
     for call in &inquiry.facts.calls {
         let (Some(process), Some(object)) = (call.process, call.object) else {
             continue;
         };
-        if receives(&call.call) && sockets.role(object) == Some(Role::Served) {
+        if receives(&call.call)
+            && sockets.role(object) == Some(Role::Served)
+            && !is_asked_by_itself(process, object)
+        {
             let of_process = requests.entry(process).or_default();
             *of_process = of_process.saturating_add(call.count.saturating_sub(call.errors));
         }
     }
     requests
+}
+
+/// Whether a process has connections of its own to this address.
+pub fn asks_itself(inquiry: &Inquiry<'_>, process: ProcessId, address: &str) -> bool {
+    let mut peers = inquiry.peers().iter();
+    peers.any(|peer| peer.process == process && peer.address == address)
 }

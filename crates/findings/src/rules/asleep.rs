@@ -15,7 +15,7 @@ use super::fixed_delay;
 use crate::awaiting::{followed, has_goroutines, has_place, slept_in_go, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
-use crate::picked::Picked;
+use crate::picked::{ns_by_process, Picked};
 use crate::rule::{Blames, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
@@ -190,7 +190,10 @@ fn suspect(
 ) -> Option<Suspect> {
     let causes = on_path(inquiry, program, owed);
     let all = Picked::of_program(inquiry, slept.iter().copied())?;
-    let picked = Picked::of_program(inquiry, longest(inquiry, slept))?;
+    let picked = Picked::of_program(
+        inquiry,
+        of_who_sleeps_most(inquiry, longest(inquiry, slept)),
+    )?;
     let process = picked.process();
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
     let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
@@ -263,6 +266,21 @@ fn longest(inquiry: &Inquiry<'_>, spans: BTreeSet<usize>) -> Vec<usize> {
     });
     spans.truncate(enough.map_or(0, |at| at + 1));
     spans
+}
+
+/// The sleeps of processes that sleep much less than another one are not told: who waits now and then for its children to be ready is no
+/// server that takes its time for each response.
+fn of_who_sleeps_most(inquiry: &Inquiry<'_>, spans: Vec<usize>) -> Vec<usize> {
+    const MUCH_LESS: u64 = 10;
+    let by_process = ns_by_process(inquiry, &spans);
+    let most = by_process.values().copied().max().unwrap_or(0);
+    let sleeps_much = |at: &usize| {
+        let span = inquiry.timeline.span(*at);
+        let process = span.and_then(|span| inquiry.process_of(span.thread));
+        let ns = process.and_then(|process| by_process.get(&process));
+        ns.is_some_and(|ns| ns.saturating_mul(MUCH_LESS) >= most)
+    };
+    spans.into_iter().filter(sleeps_much).collect()
 }
 
 /// How long each is, or from where to where they go.

@@ -67,24 +67,30 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-/// Whether there are other processes of the same program that serve, too.
+/// Whether there are other processes of the same program that serve the same address, too.
 fn has_others(
     inquiry: &Inquiry<'_>,
     requests: &BTreeMap<ProcessId, u64>,
     process: ProcessId,
 ) -> bool {
+    let addresses = |process: ProcessId| -> BTreeSet<&str> {
+        let asking = inquiry.asking().iter();
+        let own = asking.filter(|clients| clients.process == process);
+        own.map(|clients| clients.address.as_str()).collect()
+    };
+    let own = addresses(process);
     let mut others = requests.keys().filter(|other| **other != process);
-    others.any(|other| inquiry.same_program(*other, process))
+    others
+        .any(|other| inquiry.same_program(*other, process) && !addresses(*other).is_disjoint(&own))
 }
 
 /// The only thread of a process that works, or waits for others.
-fn only_worker(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<usize> {
+fn only_worker(inquiry: &Inquiry<'_>, sockets: &Sockets, process: ProcessId) -> Option<usize> {
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
     let work = |slot: usize| -> u64 {
-        let spans = inquiry.timeline.spans_of(slot).iter();
-        let works = spans.filter(|span| span.state == State::Cpu || is_for_others(span.detail));
-        works.map(|span| span.t1.since(span.t0)).sum()
+        let cpu_ns = inquiry.timeline.threads[slot].cpu_ns;
+        cpu_ns.saturating_add(waits(inquiry, sockets, slot).within_ns)
     };
     let works: Vec<(usize, u64)> = own.map(|(slot, _)| (slot, work(slot))).collect();
     let (busiest, most) = works.iter().copied().max_by_key(|(_, ns)| *ns)?;
@@ -126,7 +132,7 @@ fn waits(inquiry: &Inquiry<'_>, sockets: &Sockets, slot: usize) -> Waits {
         Detail::Poll => {
             let known = inquiry.waited.known(at);
             let woken = known.and_then(|known| known.woken);
-            woken.is_some_and(|object| !is_clients(object))
+            woken.is_some_and(|object| sockets.role(object) == Some(Role::Asking))
         }
         detail => is_for_others(detail) && !span.object().is_some_and(is_clients),
     };
@@ -151,12 +157,12 @@ fn suspect(
     process: ProcessId,
     requests: u64,
 ) -> Option<Suspect> {
-    let slot = only_worker(inquiry, process)?;
+    let slot = only_worker(inquiry, sockets, process)?;
     let waits = waits(inquiry, sockets, slot);
     if event_loop_blocked::are_blocking(inquiry, process, &waits.within) {
         return None;
     }
-    let causes = inquiry.waits_on_path(|key| key.process == process);
+    let causes = inquiry.waits_on_path(|key| inquiry.same_program(key.process, process));
     let on_path_ns = inquiry.on_path_ns(&causes).min(waits.within_ns);
     let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
     let idle = waits.idle_ns as f64 / (waits.idle_ns + waits.within_ns).max(1) as f64;

@@ -17,6 +17,7 @@ use crate::picked::Picked;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
+use crate::served::asks_itself;
 
 pub static RULE: Rule = Rule {
     name: "responses-one-by-one",
@@ -118,7 +119,9 @@ impl Waits {
 /// How many requests of others the process was asked meanwhile, at least one.
 fn requests(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
     let asking = inquiry.asking().iter();
-    let own = asking.filter(|clients| clients.process == process);
+    let own = asking.filter(|clients| {
+        clients.process == process && !asks_itself(inquiry, process, &clients.address)
+    });
     own.map(|clients| clients.sends.min(clients.receives))
         .fold(0, u64::saturating_add)
         .max(1)
