@@ -1,11 +1,15 @@
 //! Threads that wait for each other, in small recordings drawn as text: locks, pools, exchanges.
 
+use std::collections::BTreeSet;
+
 use timesink_analysis::timeline::exchanges::Exchange;
 use timesink_analysis::timeline::hand_overs::HandOvers;
 use timesink_analysis::timeline::locks::Locks;
 use timesink_analysis::timeline::pools::Pool;
 use timesink_analysis::timeline::Timeline;
+use timesink_recording::ids::ThreadId;
 use timesink_recording::notation::{draft, recording, Draft};
+use timesink_recording::words::{Detail, State};
 
 fn timeline(text: &str) -> Timeline {
     Timeline::of(&recording(text)).expect("a drawn recording reads")
@@ -138,4 +142,33 @@ fn spans_without_length_have_their_place() {
     assert_eq!(ends(&drawn), [1_000_000, 10_000_000]);
     drawn.spans.reverse();
     assert_eq!(ends(&drawn), [1_000_000, 10_000_000]);
+}
+
+/// Responses that their sender mostly slept for are taken as they came: not those that it computed for, nor a wait that goes on for several
+/// sleeps, which are for others as well.
+#[test]
+fn responses_that_a_peer_slept_for() {
+    let timeline = timeline(&format!(
+        "{THREE}
+        object s \"tcp socket\" remote 10.0.0.1:80
+        1.1: wait 0..10ms network receive s by 1.2 | cpu +1ms | wait ..20ms network receive s by 1.2 | cpu +1ms | wait ..40ms network receive s by 1.2 | cpu +1ms
+        1.2: wait 0..9ms sleep by timer | cpu +1ms | ready ..11ms preempted | cpu ..21ms | wait ..30ms sleep by timer | cpu +1ms | wait ..39ms sleep by timer | cpu +2ms
+        1.3: wait 0..10ms lock l by 1.2 | cpu +1ms"
+    ));
+    let sleeper = timeline.threads[1].thread;
+    let sleeps: BTreeSet<usize> = timeline
+        .indexed(1)
+        .filter(|(_, span)| span.detail == Detail::Sleep)
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(sleeps.len(), 3);
+    let (given, count) = timeline.with_slept_responses_given(&sleeps);
+    assert_eq!(count, 1);
+    let wakers = |slot: usize| -> Vec<Option<ThreadId>> {
+        let waits = given.spans_of(slot).iter();
+        let waits = waits.filter(|span| span.state == State::Wait);
+        waits.map(|span| span.waker()).collect()
+    };
+    assert_eq!(wakers(0), [None, Some(sleeper), Some(sleeper)]);
+    assert_eq!(wakers(2), [Some(sleeper)]);
 }

@@ -34,6 +34,14 @@ fn hot_lock_of_scripts() {
     }
 }
 
+/// A lock that is held while a service responds, which sleeps in the same recording: the lock is why one waits for the other.
+#[test]
+fn hot_lock_over_a_service_that_sleeps() {
+    let path = program("rules/hot-lock-service");
+    let path = path.to_str().expect("its path");
+    pair_of("hot-lock", &[], &[path, "fires"], &[path, "silent"]);
+}
+
 /// A lock on a file that four processes want, held while its holder waits for a device, and let go of before.
 #[test]
 fn file_lock() {
