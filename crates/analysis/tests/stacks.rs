@@ -474,7 +474,7 @@ fn no_stacks_leave_remainders() {
 #[test]
 fn own_functions_of_scripts() {
     let text = r#"
-        run wall 2ms
+        run wall 3ms
         process 1 reader
         thread 1.1 tid 1 reader
         frame poll module /lib/x86_64-linux-gnu/libc.so.6
@@ -485,7 +485,10 @@ fn own_functions_of_scripts() {
         frame NET_Read module /usr/lib/jvm/lib/libnet.so
         frame java.net.Socket.read language java file java/net/Socket.java
         frame Client.readAnswer language java file Client.java
+        frame org.postgresql.core.PGStream.receive language java file PGStream.java
+        frame Client.loadRate language java file Client.java
         1.1: cpu 0..1ms
+        sample 1.1 3ms weight 1ms stack "Client.loadRate;org.postgresql.core.PGStream.receive;java.net.Socket.read;NET_Read"
         sample 1.1 0ms weight 1ms stack "main;Feed.fetch;PyObject_Vectorcall;SocketIO.readinto;poll"
         sample 1.1 1ms weight 1ms stack "Client.readAnswer;java.net.Socket.read;NET_Read"
         sample 1.1 2ms weight 1ms stack "start;NET_Read;poll""#;
@@ -503,6 +506,7 @@ fn own_functions_of_scripts() {
         own.contains(&vec!["Client.readAnswer".to_owned()]),
         "{own:?}"
     );
+    assert!(own.contains(&vec!["Client.loadRate".to_owned()]), "{own:?}");
     assert!(own.contains(&vec!["start".to_owned()]), "{own:?}");
 }
 
@@ -555,6 +559,27 @@ fn own_functions_begin_with_main() {
         .map(|spot| name(&stacks.view(), spot.function))
         .collect();
     assert_eq!(own, ["start_thread", "main"]);
+}
+
+/// What a program of C++ has of a library in its headers is the library's: a client was placed in boost's `recv1`.
+#[test]
+fn own_functions_beside_headers() {
+    let text = r#"
+        run wall 1ms
+        process 1 gateway
+        thread 1.1 tid 1 gateway
+        frame main module /srv/gateway file /srv/gateway.cpp line 60
+        frame send_reading module /srv/gateway file /srv/gateway.cpp line 40
+        frame boost::asio::detail::socket_ops::recv1 module /srv/gateway file /usr/include/boost/asio/detail/impl/socket_ops.ipp line 803
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "main;send_reading;boost::asio::detail::socket_ops::recv1""#;
+    let stacks = stacks(text);
+    let spots = stacks.code.spots_of(stacks.events[0].stack);
+    let own = stacks.code.own_of(&spots).into_iter();
+    let own: Vec<_> = own
+        .map(|spot| name(&stacks.view(), spot.function))
+        .collect();
+    assert_eq!(own, ["send_reading", "main"]);
 }
 
 /// A goroutine that is started by a library and in which nothing of the program runs is told by the library's functions: the name

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
-use timesink_analysis::stacks::Spot;
+use timesink_analysis::stacks::{Spot, StackIx};
 use timesink_analysis::timeline::Span;
 use timesink_analysis::waits;
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -178,10 +178,16 @@ impl Picked {
         Weight::within(causes, self.ns())
     }
 
-    /// The functions that one of them was in, the first with a stack.
+    /// The functions that most of their time was in; of as much the first.
     fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
-        let mut waits = self.waits(inquiry);
-        let stack = waits.find_map(|span| inquiry.stacks.stack_at(span.thread, span.t0));
-        stack.map_or(Vec::new(), |stack| inquiry.spots(stack))
+        let mut stacks: BTreeMap<StackIx, (u64, Reverse<Nanos>)> = BTreeMap::new();
+        for span in self.waits(inquiry) {
+            if let Some(stack) = inquiry.stacks.stack_at(span.thread, span.t0) {
+                let (ns, _) = stacks.entry(stack).or_insert((0, Reverse(span.t0)));
+                *ns += span.t1.since(span.t0);
+            }
+        }
+        let most = stacks.into_iter().max_by_key(|(_, most)| *most);
+        most.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack))
     }
 }

@@ -12,6 +12,7 @@ use timesink_recording::tables::{Frame, Module, Stack};
 use timesink_recording::words::{Language, ModuleKind};
 
 use super::crates::{is_bare, of_compiler};
+use super::java_libraries::is_of_library;
 use crate::slots::Slots;
 
 /// A stack, as an index into what [`Code`] keeps. It is only made by a [`Code`].
@@ -83,8 +84,8 @@ struct Link {
     broken: bool,
 }
 
-/// Where Cargo and Go keep the sources of what others made.
-const SOURCES: [&str; 2] = ["/registry/src/", "/pkg/mod/"];
+/// Where Cargo, Go and compilers of C++ keep the sources of what others made. A library of templates is compiled into the program.
+const SOURCES: [&str; 3] = ["/registry/src/", "/pkg/mod/", "/usr/include/"];
 
 /// More frames than this are not followed; the outer ones then count as missing.
 const DEEPEST: usize = 1024;
@@ -388,11 +389,10 @@ impl Code {
 
     /// Whether a function came with its language or was installed as a library, and is not the program's own.
     pub fn is_installed(&self, function: FunctionIx) -> bool {
-        const OF_JAVA: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
         let found = self.function(function);
         let file = found.file.as_str();
         match found.language {
-            Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
+            Language::Java => is_of_jdk(&found.name) || is_of_library(&found.name),
             Language::Native => {
                 self.is_of_hotspot(function)
                     || SOURCES.iter().any(|folder| file.contains(folder))
@@ -431,7 +431,11 @@ impl Code {
             "/gems/",
             "/share/perl5/",
         ];
-        let file = self.function(function).file.as_str();
+        let found = self.function(function);
+        let file = found.file.as_str();
+        if found.language == Language::Java {
+            return is_of_jdk(&found.name);
+        }
         self.is_installed(function)
             && !OF_OTHERS
                 .iter()
@@ -540,6 +544,11 @@ impl Code {
             .iter()
             .any(|start| file.starts_with(start))
     }
+}
+
+fn is_of_jdk(method: &str) -> bool {
+    const PACKAGES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+    PACKAGES.iter().any(|start| method.starts_with(start))
 }
 
 /// Whether a file of code is a library that the system, or who looks after it, installed.

@@ -15,6 +15,7 @@ pub mod futures;
 mod gather;
 pub mod goroutines;
 mod housekeeping;
+mod java_libraries;
 mod lines;
 pub mod memory;
 mod region;
