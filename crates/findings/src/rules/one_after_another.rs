@@ -67,6 +67,9 @@ mod limits {
     };
 }
 
+const SEVERAL: &str =
+    "run several at a time, as many as there are CPUs: xargs -P, make -j, a pool of workers";
+
 /// A shell copies itself for what it has to keep apart, and means it to be done in order.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
 
@@ -223,7 +226,10 @@ fn suspect(
         at: row.start,
     });
     suspect.examples = starts.collect();
-    Some(suspect)
+    Some(match workers {
+        Workers::Runs(_) => suspect.advised(SEVERAL.to_owned()),
+        Workers::Threads | Workers::Copies => suspect,
+    })
 }
 
 fn title(process: ProcessId, workers: &Workers, count: u64) -> Sentence {

@@ -1,6 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{build_go, go_tools, pair, pair_of, root, Folder, Peer};
+use timesink_live::{build_go, go_tools, pair, pair_of, program, root, Folder, Peer};
 
 /// The two forms of a rule's program in Python.
 #[track_caller]
@@ -34,12 +34,18 @@ fn hot_lock_of_scripts() {
     }
 }
 
+/// The two forms of a program of a rule's that has another name.
+#[track_caller]
+fn pair_in(rule: &str, name: &str) {
+    let path = program(&format!("rules/{name}"));
+    let path = path.to_str().expect("its path");
+    pair_of(rule, &[], &[path, "fires"], &[path, "silent"]);
+}
+
 /// A lock that is held while a service responds, which sleeps in the same recording: the lock is why one waits for the other.
 #[test]
 fn hot_lock_over_a_service_that_sleeps() {
-    let path = program("rules/hot-lock-service");
-    let path = path.to_str().expect("its path");
-    pair_of("hot-lock", &[], &[path, "fires"], &[path, "silent"]);
+    pair_in("hot-lock", "hot-lock-service");
 }
 
 /// A lock on a file that four processes want, held while its holder waits for a device, and let go of before.
@@ -103,6 +109,12 @@ fn imbalance_of_goroutines() {
 #[test]
 fn one_after_another() {
     pair("one-after-another");
+}
+
+/// Runs of a program that computes, one at a time and two at a time.
+#[test]
+fn one_after_another_of_programs() {
+    pair_in("one-after-another", "one-after-another-programs");
 }
 
 /// Two threads that hand each other an item at a time, and a thousand.

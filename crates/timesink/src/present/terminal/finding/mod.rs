@@ -100,6 +100,11 @@ fn page(one: &One, style: &Style) -> Vec<String> {
 /// The gain, and the wall time that would be left.
 fn buys(one: &One, style: &Style) -> Vec<String> {
     let gain = &one.finding.gain;
+    // A replay in doubt may take longer than what it replays: no fix does.
+    let wall_ns = one
+        .report
+        .outlook
+        .map_or(u64::MAX, |outlook| outlook.wall_ns);
     let mut texts = vec![saves::of_wall(one.report, one.finding)];
     texts.extend(wide(gain));
     texts.push(format!(
@@ -110,7 +115,7 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
         },
         units::time(gain.wall_ns),
         units::time(gain.wall_lo_ns),
-        units::time(gain.wall_hi_ns)
+        units::time(gain.wall_hi_ns.min(wall_ns))
     ));
     texts.push(on_path(one.finding));
     let plain = texts
