@@ -133,7 +133,7 @@ impl Patience {
 }
 
 /// So many spans make a recording large: from here on memory counts for more than time.
-const LARGE: usize = 5_000_000;
+pub const LARGE: usize = 5_000_000;
 /// Causes and functions with a smaller share of the path are not asked what they would buy.
 const SMALL: f64 = 0.001;
 

@@ -510,6 +510,14 @@ fn own_functions_of_scripts() {
     assert!(own.contains(&vec!["start".to_owned()]), "{own:?}");
 }
 
+/// The program's own functions of the stack of an event, innermost first.
+fn own_names(stacks: &Stacks, event: usize) -> Vec<String> {
+    let spots = stacks.code.spots_of(stacks.events[event].stack);
+    let own = stacks.code.own_of(&spots).into_iter();
+    own.map(|spot| name(&stacks.view(), spot.function))
+        .collect()
+}
+
 /// Where JavaScript waits, its runtime's own code is no place, unless there is no other.
 #[test]
 fn own_functions_beside_a_runtime() {
@@ -524,17 +532,8 @@ fn own_functions_beside_a_runtime() {
         sample 1.1 1ms weight 1ms stack "uv_run;loadUser;uv__io_poll"
         sample 1.1 2ms weight 1ms stack "uv_run;uv__io_poll""#;
     let stacks = stacks(text);
-    let own = |at: usize| {
-        let own = stacks
-            .code
-            .own_of(&stacks.code.spots_of(stacks.events[at].stack));
-        let names = own.iter().map(|spot| stacks.code.function(spot.function));
-        names
-            .map(|function| function.name.clone())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(own(0), ["loadUser"]);
-    assert_eq!(own(1), ["uv__io_poll", "uv_run"]);
+    assert_eq!(own_names(&stacks, 0), ["loadUser"]);
+    assert_eq!(own_names(&stacks, 1), ["uv__io_poll", "uv_run"]);
 }
 
 /// What calls `main` is nobody's to change, also where the C library is part of the program; but a program may have a
@@ -552,13 +551,7 @@ fn own_functions_begin_with_main() {
         frame start_thread module /srv/import
         1.1: cpu 0..1ms
         sample 1.1 1ms weight 1ms stack "_start;__libc_start_main_impl;__libc_start_call_main;main;start_thread""#;
-    let stacks = stacks(text);
-    let spots = stacks.code.spots_of(stacks.events[0].stack);
-    let own = stacks.code.own_of(&spots).into_iter();
-    let own: Vec<_> = own
-        .map(|spot| name(&stacks.view(), spot.function))
-        .collect();
-    assert_eq!(own, ["start_thread", "main"]);
+    assert_eq!(own_names(&stacks(text), 0), ["start_thread", "main"]);
 }
 
 /// What a program of C++ has of a library in its headers is the library's: a client was placed in boost's `recv1`.
@@ -573,13 +566,7 @@ fn own_functions_beside_headers() {
         frame boost::asio::detail::socket_ops::recv1 module /srv/gateway file /usr/include/boost/asio/detail/impl/socket_ops.ipp line 803
         1.1: cpu 0..1ms
         sample 1.1 1ms weight 1ms stack "main;send_reading;boost::asio::detail::socket_ops::recv1""#;
-    let stacks = stacks(text);
-    let spots = stacks.code.spots_of(stacks.events[0].stack);
-    let own = stacks.code.own_of(&spots).into_iter();
-    let own: Vec<_> = own
-        .map(|spot| name(&stacks.view(), spot.function))
-        .collect();
-    assert_eq!(own, ["send_reading", "main"]);
+    assert_eq!(own_names(&stacks(text), 0), ["send_reading", "main"]);
 }
 
 /// A goroutine that is started by a library and in which nothing of the program runs is told by the library's functions: the name
@@ -598,12 +585,7 @@ fn own_functions_of_a_goroutine_without_any() {
         1.1: cpu 0..1ms
         sample 1.1 1ms weight 1ms stack "runtime.goexit;net.(*Resolver).exchange;internal/poll.(*FD).Write;syscall.RawSyscall6;internal/runtime/syscall/linux.Syscall6""#;
     let stacks = stacks(text);
-    let spots = stacks.code.spots_of(stacks.events[0].stack);
-    let own = stacks.code.own_of(&spots).into_iter();
-    let own: Vec<_> = own
-        .map(|spot| name(&stacks.view(), spot.function))
-        .collect();
-    assert_eq!(own, ["net.(*Resolver).exchange"]);
+    assert_eq!(own_names(&stacks, 0), ["net.(*Resolver).exchange"]);
     // What its time is told to go to is that function, too, and not what all goroutines begin with.
     let walked = walked(&stacks.code, stacks.events[0].stack).into_iter();
     let walked: Vec<_> = walked

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::{entered, Change, Gains, How, What};
 use timesink_analysis::stacks::{CallSite, Function, FunctionIx, ItemPart, Region, StackIx};
 use timesink_analysis::timeline::{Span, Waker};
@@ -239,7 +240,7 @@ impl Around {
 fn runs_unseen(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> bool {
     let mut programs = processes.iter().filter_map(|&p| inquiry.program(p));
     let unseen = programs.any(|path| {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = last_part(path);
         UNSEEN.iter().any(|start| name.starts_with(start))
     });
     let mut functions = inquiry.stacks.code.functions.iter();

@@ -15,6 +15,7 @@ use crate::inquiry::Inquiry;
 use crate::mutes::{Day, Mute};
 use crate::registry::RULES;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::rules::{asleep, event_loop_blocked, fixed_delay, one_request_at_a_time};
 use crate::sentence::{Piece, Sentence};
 use crate::signature::signature;
 
@@ -37,9 +38,9 @@ const LEAST: usize = 12;
 const MOSTLY: f64 = 0.3;
 
 /// Rules that tell of sleeps.
-const SLEEPS: [&str; 2] = ["asleep", "fixed-delay"];
+static SLEEPS: [&Rule; 2] = [&asleep::RULE, &fixed_delay::RULE];
 /// Rules that tell of a thread that blocks others, and accuse nobody.
-const BLOCKS: [&str; 2] = ["event-loop-blocked", "one-request-at-a-time"];
+static BLOCKS: [&Rule; 2] = [&event_loop_blocked::RULE, &one_request_at_a_time::RULE];
 
 /// What is shorter than this is not told.
 pub fn least_told_ns(wall_ns: u64) -> u64 {
@@ -63,14 +64,18 @@ pub struct Finding {
 }
 
 impl Finding {
+    fn is_by(&self, rules: &[&Rule]) -> bool {
+        rules.iter().any(|rule| rule.name == self.rule.name)
+    }
+
     /// Whether it is of sleeps.
     pub fn is_of_sleeps(&self) -> bool {
-        SLEEPS.contains(&self.rule.name)
+        self.is_by(&SLEEPS)
     }
 
     /// Whether it may say why who waits for others does so in turn: it accuses somebody, or is of a thread that blocks others.
     pub fn may_be_why_in_turn(&self) -> bool {
-        self.rule.accuses() || BLOCKS.contains(&self.rule.name)
+        self.rule.accuses() || self.is_by(&BLOCKS)
     }
 
     /// What to do.

@@ -11,10 +11,15 @@ use crate::inquiry::Inquiry;
 /// count.
 pub fn requests(inquiry: &Inquiry<'_>, sockets: &Sockets) -> BTreeMap<ProcessId, u64> {
     let mut requests: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    let is_asked_by_itself = |process: ProcessId, object: ObjectId| {
+    // A server has a connection for each request, and few addresses.
+    let mut known: BTreeMap<(ProcessId, &str), bool> = BTreeMap::new();
+    let mut is_asked_by_itself = |process: ProcessId, object: ObjectId| {
         let served = inquiry.facts.object(object);
         let address = served.and_then(|served| served.local.as_deref());
-        address.is_some_and(|address| asks_itself(inquiry, process, address))
+        address.is_some_and(|address| {
+            let asks = known.entry((process, address));
+            *asks.or_insert_with(|| asks_itself(inquiry, process, address))
+        })
     };
     for call in &inquiry.facts.calls {
         let (Some(process), Some(object)) = (call.process, call.object) else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::starts::{Executed, Start};
 use timesink_recording::ids::ProcessId;
 
@@ -11,7 +12,7 @@ const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "ksh", "zsh"];
 
 /// Whether a process became a shell that was given its command as an argument.
 fn is_shell(executed: &Executed) -> bool {
-    let name = executed.executable.rsplit('/').next().unwrap_or_default();
+    let name = last_part(&executed.executable);
     let command = executed.arguments.iter().skip(1).take(2);
     SHELLS.contains(&name) && command.into_iter().any(|argument| argument == "-c")
 }

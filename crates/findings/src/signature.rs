@@ -1,6 +1,7 @@
 //! What identifies a cause from run to run: the rule, the thing, the function and the program, in words that a mute
 //! file can hold. No counts, no process ids, no addresses: those change each time.
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::programs::program;
 use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
@@ -31,7 +32,7 @@ pub fn signature(inquiry: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> Strin
         .and_then(|id| inquiry.facts.ledger.process(id));
     if let Some(process) = process {
         let path = program(&process.row);
-        part(" by ", lasting(path.rsplit('/').next().unwrap_or(path)));
+        part(" by ", lasting(last_part(path)));
     }
     text
 }

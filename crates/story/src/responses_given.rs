@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::outlook::LARGE;
 use timesink_analysis::replay::{Change, What};
 use timesink_analysis::timeline::Timeline;
 use timesink_findings::engine::{Finding, Findings};
@@ -19,16 +20,13 @@ const LEAST: usize = 5;
 /// What is told instead may save this share of what the sleeps take, at least. Measured 2026-11-29: 0.9 to 1.3 for a lock, a blocked event
 /// loop, a server's only thread and a program's.
 const SHARE: f64 = 0.3;
-/// In a larger recording it is not done: all spans are there twice meanwhile.
-const MOST_SPANS: usize = 5_000_000;
 
 /// The recording with responses given that take as long as the sleeps that the first finding is of; `None` if that is of no sleeps, or
 /// nobody waits for them.
 pub fn timeline(loaded: &Loaded<'_>, findings: &Findings) -> Option<Timeline> {
     let first = findings.told.first().filter(|first| first.is_of_sleeps())?;
-    let slots = 0..loaded.timeline.threads.len();
-    let spans: usize = slots.map(|slot| loaded.timeline.spans_of(slot).len()).sum();
-    if spans > MOST_SPANS {
+    // All spans are there twice meanwhile.
+    if loaded.timeline.len() > LARGE {
         return None;
     }
     let (timeline, given) = loaded.timeline.with_slept_responses_given(&sleeps(first));

@@ -79,7 +79,13 @@ impl Told {
 /// The program of a rule in `programs/rules`, which is called with `fires` and with `silent`.
 #[track_caller]
 pub fn pair(rule: &str) {
-    let path = program(&format!("rules/{rule}"));
+    pair_in(rule, rule);
+}
+
+/// The same of a program with a name of its own.
+#[track_caller]
+pub fn pair_in(rule: &str, name: &str) {
+    let path = program(&format!("rules/{name}"));
     let path = path.to_str().expect("its path");
     pair_of(rule, &[], &[path, "fires"], &[path, "silent"]);
 }

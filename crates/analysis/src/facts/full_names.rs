@@ -42,7 +42,7 @@ fn told_to(name: &str, arguments: &[&str]) -> Option<String> {
 }
 
 /// What a path is called without its folders.
-pub(super) fn last_part(path: &str) -> &str {
+pub fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -22,6 +22,7 @@ use crate::outsiders::Outsiders;
 use crate::span::{KeptSpans, Span};
 use crate::wall::first_thread;
 use full_names::full_name;
+pub use full_names::last_part;
 pub use group_names::group_name;
 use idle::idle_share;
 pub use scripts::script_of;

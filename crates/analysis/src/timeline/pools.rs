@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::tables::Thread;
 use timesink_recording::words::{Detail, State};
@@ -76,10 +77,9 @@ const AFTERWARDS_NS: u64 = 1_000_000;
 impl Pool {
     /// For each member (by its place) the wait of who started them that its end ended, as the index of a span.
     pub fn joins(&self, timeline: &Timeline) -> Vec<Option<usize>> {
-        let place = |thread| {
-            let slot = timeline.slot(thread)?;
-            self.members.iter().position(|&member| member == slot)
-        };
+        let places = self.members.iter().enumerate();
+        let places: FxHashMap<usize, usize> = places.map(|(at, &slot)| (slot, at)).collect();
+        let place = |thread| places.get(&timeline.slot(thread)?).copied();
         let mut joins = vec![None; self.members.len()];
         for (index, span) in timeline.indexed(self.parent) {
             let waits = span.state == State::Wait

@@ -2,6 +2,7 @@
 //!
 //! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of that time.
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::path::{DividedPart, Division, Within};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{FunctionIx, Spot};
@@ -396,7 +397,7 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>, computes: f64) -> Option<Su
         (false, false) => suspect.advised(format!(
             "install the debug symbols of {} (on Debian the package NAME-dbgsym, or a debuginfod server in \
              DEBUGINFOD_URLS), then run timesink symbolize",
-            inquiry.program(process).map_or("it", |path| path.rsplit('/').next().unwrap_or(path)),
+            inquiry.program(process).map_or("it", last_part),
         )),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::starts::Start;
 use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::replay::{What, STARTS};
@@ -220,7 +221,7 @@ fn title(parent: ProcessId, program: &str, count: u64, copy: bool) -> Sentence {
         false => say![
             parent,
             " starts ",
-            Piece::Name(program.rsplit('/').next().unwrap_or(program).to_owned()),
+            Piece::Name(last_part(program).to_owned()),
             " ",
             Piece::Count(count),
             " times"

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_analysis::waits::quantile;
@@ -222,7 +223,7 @@ fn title(inquiry: &Inquiry<'_>, all: &Connecting, each: f64) -> Sentence {
         1 => say![Piece::Name(format!("{each:.1}")), " sends each"],
         _ => {
             let program = inquiry.program(all.peer.process).unwrap_or_default();
-            let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+            let program = last_part(program).to_owned();
             say!["each from another process of ", Piece::Name(program)]
         }
     };

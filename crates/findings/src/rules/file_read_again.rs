@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::sockets::sends;
 use timesink_analysis::facts::uses::{Act, Use, Uses};
 use timesink_analysis::replay::{Change, How, What};
@@ -230,7 +231,7 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
 fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
     let object = loader.one.object;
     let program = inquiry.program(loader.one.process).unwrap_or_default();
-    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    let program = last_part(program).to_owned();
     match loader.processes.len() as u64 {
         1 => say![
             object,

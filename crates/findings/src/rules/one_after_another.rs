@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::timeline::pools::{over, work_ns, Pool};
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "one-after-another",
-    looks_for: "threads, forked processes or children at work that are started and waited for one at a time",
-    why: "Who waits for each worker right after starting it runs nothing in parallel, and the other CPUs stay idle.",
+    looks_for: "threads, forked processes or CPU-bound programs that are started and waited for one at a time",
+    why: "A program that waits for each worker right after starting it runs nothing in parallel, and the other CPUs stay idle.",
     advice: "start all of them, and wait for them afterwards",
     wrong_if: "each of them needs the result of the one before",
     limits: &[&limits::WORKERS, &limits::LIFE, &limits::GAP, &limits::PROGRAMS, &limits::WORK, &limits::ON_CPU],
@@ -50,20 +51,20 @@ mod limits {
         name: "programs",
         value: 6.0,
         unit: Unit::Count,
-        means: "of programs that are executed: minimum number of runs of one program, one after another",
+        means: "for programs that are executed: minimum number of runs of the same program, one after another",
     };
     /// A compiler takes 30 ms and more, and is started one at a time by a make without -j.
     pub static WORK: Limit = Limit {
         name: "work",
         value: 20e6,
         unit: Unit::Nanoseconds,
-        means: "minimum average lifetime of each of those",
+        means: "for programs that are executed: minimum average lifetime",
     };
     pub static ON_CPU: Limit = Limit {
         name: "on CPU",
         value: 0.7,
         unit: Unit::Share,
-        means: "minimum share of it that those are on CPU; all else may keep the other CPUs busy for the rest of it at most",
+        means: "for programs that are executed: minimum share of that lifetime spent on CPU; everything else may use at most the remaining share of the other CPUs",
     };
 }
 
@@ -80,64 +81,74 @@ enum Workers {
     Runs(String),
 }
 
+impl Workers {
+    /// So many of them one after another are told.
+    fn least(&self) -> &'static Limit {
+        match self {
+            Workers::Runs(_) => &limits::PROGRAMS,
+            Workers::Threads | Workers::Copies => &limits::WORKERS,
+        }
+    }
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let pools = Pool::all(inquiry.timeline);
+    let starts = inquiry.facts.starts.iter();
+    let executed: Executed<'_> = starts
+        .filter(|start| start.execs > 0)
+        .map(|start| (start.process, last_part(&start.executable)))
+        .collect();
     let mut suspects = Vec::new();
-    for pool in pools {
+    for pool in Pool::all(inquiry.timeline) {
         if !pool.is_processes {
             suspects.extend(suspects_among(inquiry, &pool, &Workers::Threads));
-        } else if is_copies(inquiry, &pool) {
+        } else if is_copies(inquiry, &pool, &executed) {
             suspects.extend(suspects_among(inquiry, &pool, &Workers::Copies));
         } else {
-            for (program, runs) in by_program(inquiry, pool) {
-                suspects.extend(suspects_among(inquiry, &runs, &Workers::Runs(program)));
+            for (program, runs) in by_program(inquiry, &pool, &executed) {
+                let runs_of = Workers::Runs(program.to_owned());
+                suspects.extend(suspects_among(inquiry, &runs, &runs_of));
             }
         }
     }
     suspects
 }
 
-fn in_short(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
+/// The names of programs, by the processes that last executed them.
+type Executed<'a> = BTreeMap<ProcessId, &'a str>;
 
 /// Whether these processes go on with the program that started them, and that is no shell.
-fn is_copies(inquiry: &Inquiry<'_>, pool: &Pool) -> bool {
+fn is_copies(inquiry: &Inquiry<'_>, pool: &Pool, executed: &Executed<'_>) -> bool {
     let program = inquiry.program(pool.process(inquiry.timeline));
-    let copies: BTreeSet<ProcessId> = pool.rows(inquiry.timeline).map(|row| row.process).collect();
-    let mut starts = inquiry.facts.starts.iter();
-    let mut starts = starts
-        .by_ref()
-        .filter(|start| copies.contains(&start.process));
-    !SHELLS.contains(&in_short(program.unwrap_or_default())) && starts.all(|start| start.execs == 0)
+    let mut rows = pool.rows(inquiry.timeline);
+    !SHELLS.contains(&last_part(program.unwrap_or_default()))
+        && rows.all(|row| !executed.contains_key(&row.process))
 }
 
-/// Those that execute a program, by which: its name. What a shell does in a copy of itself is meant to be done in order.
-fn by_program(inquiry: &Inquiry<'_>, pool: Pool) -> BTreeMap<String, Pool> {
-    let starts = inquiry.facts.starts.iter();
-    let executed: BTreeMap<ProcessId, &str> = starts
-        .filter(|start| start.execs > 0)
-        .map(|start| (start.process, in_short(&start.executable)))
-        .collect();
-    let mut runs: BTreeMap<String, Pool> = BTreeMap::new();
-    for slot in pool.members {
-        let process = inquiry.timeline.threads[slot].process;
-        let Some(program) = executed.get(&process) else {
-            continue;
-        };
-        let of_program = runs.entry((*program).to_owned()).or_insert_with(|| Pool {
-            parent: pool.parent,
-            members: Vec::new(),
-            is_processes: true,
-        });
-        of_program.members.push(slot);
+/// Those that execute a program, by which. What a shell does in a copy of itself is meant to be done in order.
+fn by_program<'a>(
+    inquiry: &Inquiry<'_>,
+    pool: &Pool,
+    executed: &Executed<'a>,
+) -> BTreeMap<&'a str, Pool> {
+    let mut runs: BTreeMap<&str, Pool> = BTreeMap::new();
+    for &slot in &pool.members {
+        let program = executed.get(&inquiry.timeline.threads[slot].process);
+        if let Some(program) = program.filter(|program| !SHELLS.contains(program)) {
+            let of_program = runs.entry(program).or_insert_with(|| Pool {
+                members: Vec::new(),
+                ..*pool
+            });
+            of_program.members.push(slot);
+        }
     }
-    runs.retain(|program, _| !SHELLS.contains(&program.as_str()));
     runs
 }
 
 /// The stretches in which each was waited for before the next one was started.
 fn suspects_among(inquiry: &Inquiry<'_>, pool: &Pool, workers: &Workers) -> Vec<Suspect> {
+    if (pool.members.len() as f64) < RULE.limit(inquiry, workers.least()) {
+        return Vec::new();
+    }
     let joins = pool.joins(inquiry.timeline);
     let row = |at: usize| &inquiry.timeline.threads[pool.members[at]];
     let joined = |at: usize| joins[at].and_then(|index| inquiry.timeline.span(index));
@@ -166,10 +177,7 @@ fn suspect(
     joins: &[Option<usize>],
     run: &[usize],
 ) -> Option<Suspect> {
-    let least = match workers {
-        Workers::Runs(_) => &limits::PROGRAMS,
-        Workers::Threads | Workers::Copies => &limits::WORKERS,
-    };
+    let least = workers.least();
     if (run.len() as f64) < RULE.limit(inquiry, least) {
         return None;
     }

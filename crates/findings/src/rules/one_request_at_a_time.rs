@@ -84,20 +84,26 @@ fn has_others(
         .any(|other| inquiry.same_program(*other, process) && !addresses(*other).is_disjoint(&own))
 }
 
-/// The only thread of a process that works, or waits for others.
-fn only_worker(inquiry: &Inquiry<'_>, sockets: &Sockets, process: ProcessId) -> Option<usize> {
+/// The only thread of a process that works, or waits for others, with its waits.
+fn only_worker(
+    inquiry: &Inquiry<'_>,
+    sockets: &Sockets,
+    process: ProcessId,
+) -> Option<(usize, Waits)> {
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
-    let work = |slot: usize| -> u64 {
-        let cpu_ns = inquiry.timeline.threads[slot].cpu_ns;
-        cpu_ns.saturating_add(waits(inquiry, sockets, slot).within_ns)
-    };
-    let works: Vec<(usize, u64)> = own.map(|(slot, _)| (slot, work(slot))).collect();
-    let (busiest, most) = works.iter().copied().max_by_key(|(_, ns)| *ns)?;
-    let mut others = works.iter().filter(|(slot, _)| *slot != busiest);
+    let mut works: Vec<(u64, usize, Waits)> = own
+        .map(|(slot, thread)| {
+            let waits = waits(inquiry, sockets, slot);
+            (thread.cpu_ns.saturating_add(waits.within_ns), slot, waits)
+        })
+        .collect();
+    works.sort_by_key(|(ns, ..)| *ns);
+    let (most, slot, waits) = works.pop()?;
+    let mut others = works.iter();
     others
-        .all(|(_, ns)| (*ns as f64) < most as f64 * PART)
-        .then_some(busiest)
+        .all(|(ns, ..)| (*ns as f64) < most as f64 * PART)
+        .then_some((slot, waits))
 }
 
 /// Whether a wait of this kind is for somebody else's work.
@@ -157,8 +163,7 @@ fn suspect(
     process: ProcessId,
     requests: u64,
 ) -> Option<Suspect> {
-    let slot = only_worker(inquiry, sockets, process)?;
-    let waits = waits(inquiry, sockets, slot);
+    let (slot, waits) = only_worker(inquiry, sockets, process)?;
     if event_loop_blocked::are_blocking(inquiry, process, &waits.within) {
         return None;
     }

@@ -33,7 +33,7 @@ mod limits {
         name: "part",
         value: 0.5,
         unit: Unit::Share,
-        means: "minimum share behind real-time threads, of the time runnable of which it is known behind whom; and half of it of all time runnable",
+        means: "minimum share of the time runnable that is behind real-time threads, where it is known behind whom; of all time runnable, half of that",
     };
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::starts::Start;
 use timesink_analysis::replay::{What, STARTS};
 use timesink_recording::ids::ProcessId;
@@ -98,7 +99,7 @@ fn suspect(
     let started = (cpu as f64 * start_up.share) as u64;
     let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
     let name = inquiry.program(program).unwrap_or_default();
-    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = last_part(name).to_owned();
     let title = say![
         Piece::Name(name),
         " is started ",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
@@ -79,7 +80,7 @@ fn suspect(
     });
     let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
     let program = inquiry.program(first.child.process).unwrap_or_default();
-    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    let program = last_part(program).to_owned();
     let title = say![
         parent,
         " starts ",

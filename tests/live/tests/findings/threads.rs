@@ -1,6 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{build_go, go_tools, pair, pair_of, program, root, Folder, Peer};
+use timesink_live::{build_go, go_tools, pair, pair_in, pair_of, root, Folder, Peer};
 
 /// The two forms of a rule's program in Python.
 #[track_caller]
@@ -32,14 +32,6 @@ fn hot_lock_of_scripts() {
         let script = script.to_str().expect("its path");
         peer.pair_of("hot-lock", &[interpreter, script]);
     }
-}
-
-/// The two forms of a program of a rule's that has another name.
-#[track_caller]
-fn pair_in(rule: &str, name: &str) {
-    let path = program(&format!("rules/{name}"));
-    let path = path.to_str().expect("its path");
-    pair_of(rule, &[], &[path, "fires"], &[path, "silent"]);
 }
 
 /// A lock that is held while a service responds, which sleeps in the same recording: the lock is why one waits for the other.

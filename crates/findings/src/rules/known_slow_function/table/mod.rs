@@ -4,6 +4,8 @@
 //! the two times on the same inputs, the least and the most. What was not measured is not here, and what is here is named as its library names
 //! it: a function of the same name elsewhere is another one.
 
+use timesink_analysis::facts::last_part;
+
 mod go;
 mod java;
 mod javascript;
@@ -62,7 +64,7 @@ pub const LEFT_OUT: f64 = f64::INFINITY;
 
 /// Whether a program is there for what this library does, and for nothing else.
 pub fn is_tool(program: &str, library: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = last_part(program);
     let tools = native::TOOLS.iter().filter(|(own, _)| *own == library);
     tools
         .flat_map(|(_, names)| *names)
