@@ -4,15 +4,37 @@ use rustix::time::{clock_gettime, ClockId};
 
 /// Nanoseconds by `CLOCK_MONOTONIC`.
 pub fn now_ns() -> u64 {
-    read(ClockId::Monotonic)
-}
-
-/// The processor time that all threads of this process have taken so far, in nanoseconds.
-pub fn own_cpu_ns() -> u64 {
-    read(ClockId::ProcessCPUTime)
-}
-
-fn read(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+    let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The CPU time of a process or a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// Of this process, with all of its threads.
+    pub const OWN: CpuClock = CpuClock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    /// Of this thread.
+    #[cfg(test)]
+    pub const THREAD: CpuClock = CpuClock(libc::CLOCK_THREAD_CPUTIME_ID);
+
+    /// Of another process, if there is one with this number.
+    pub fn of_process(pid: libc::pid_t) -> Option<CpuClock> {
+        let mut clock = 0;
+        // SAFETY: room for one number.
+        let failed = unsafe { libc::clock_getcpuclockid(pid, &mut clock) };
+        (failed == 0).then_some(CpuClock(clock))
+    }
+
+    /// Nanoseconds; 0 once that process is gone.
+    pub fn now_ns(self) -> u64 {
+        let mut now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: room for one time; a refusal leaves zero in it.
+        unsafe { libc::clock_gettime(self.0, &mut now) };
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
 }

@@ -15,6 +15,7 @@ mod bash;
 mod budget;
 mod build_id;
 mod calls;
+#[allow(unsafe_code)]
 mod clock;
 mod code_flow;
 pub mod convert;

@@ -397,17 +397,28 @@ impl Kernel {
             .collect()
     }
 
-    /// How many calls have been timed and switches noted, by processor.
+    /// How many calls have been timed and switches noted, and what was measured of that and of samples, by processor.
     pub fn counted(&self) -> Vec<CountedEvents> {
         let gathered = self.by_processor("gathered", 0);
-        let switches = gathered.iter().map(|value| probes::switches(value));
-        let calls = self.counters("timed", events::TS_CALLS_RECORDED);
-        let unrecorded = self.counters("timed", events::TS_CALLS_UNRECORDED);
-        let all = calls.into_iter().zip(unrecorded).zip(switches);
-        all.map(|((calls, unrecorded_calls), switches)| CountedEvents {
-            calls,
-            unrecorded_calls,
-            switches,
+        let timed = |counter| self.counters("timed", counter);
+        let columns = [
+            timed(events::TS_CALLS_RECORDED),
+            timed(events::TS_CALLS_UNRECORDED),
+            timed(events::TS_CALLS_RETURNS_NS),
+            timed(events::TS_CALLS_RETURNS),
+            timed(events::TS_CALLS_STACKS_NS),
+            timed(events::TS_CALLS_SAMPLES_NS),
+        ];
+        let at = |column: usize, cpu: usize| columns[column].get(cpu).copied().unwrap_or(0);
+        let all = gathered.iter().enumerate();
+        all.map(|(cpu, value)| CountedEvents {
+            switches: probes::switches(value),
+            calls: at(0, cpu),
+            unrecorded_calls: at(1, cpu),
+            returns_ns: at(2, cpu),
+            returns: at(3, cpu),
+            call_stacks_ns: at(4, cpu),
+            samples_ns: at(5, cpu),
         })
         .collect()
     }

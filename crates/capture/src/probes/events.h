@@ -333,6 +333,9 @@ struct ts_end {
 	__s32 nice;
 	__u32 run_taken; /* of its last run, as in its turns */
 	__u64 taken_ns; /* of its time on a processor: the kernel counts it as nobody's */
+	__u64 stacks_ns; /* of tracer_ns: for samples and for stacks of calls */
+	__u64 returns_ns; /* our time as calls returned, of those that were measured */
+	__u64 returns; /* how many these are: one of TS_MEASURED_RETURNS */
 	char name[16];
 	__u32 policy; /* as sched_setscheduler(2) numbers them */
 	__u32 realtime_priority;
@@ -340,7 +343,7 @@ struct ts_end {
 	__u32 pad;
 	__u64 allowed[TS_ALLOWED]; /* which of the first ones, a bit for each; behind the last one that there is, anything */
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 8 + 16 + 16 + 8 * TS_ALLOWED, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 4 * 8 + 16 + 16 + 8 * TS_ALLOWED, "end");
 
 struct ts_request {
 	struct ts_head head;
@@ -711,10 +714,17 @@ struct ts_symbol {
 };
 _Static_assert(sizeof(struct ts_symbol) == 128, "symbol");
 
-/* Calls that were counted while calls were timed, by whose they are. */
+/* Of one call in so many it is measured what noting its return takes: 25 ns each. */
+#define TS_MEASURED_RETURNS 8
+
+/* What the budget is reckoned from, by processor. */
 enum ts_calls_counter {
 	TS_CALLS_RECORDED,
 	TS_CALLS_UNRECORDED,
+	TS_CALLS_RETURNS_NS, /* our time as calls returned, of those that were measured */
+	TS_CALLS_RETURNS, /* how many these are */
+	TS_CALLS_STACKS_NS, /* for stacks of calls */
+	TS_CALLS_SAMPLES_NS, /* for samples */
 	TS_CALLS_COUNTERS,
 };
 

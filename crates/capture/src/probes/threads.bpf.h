@@ -70,7 +70,8 @@ struct ts_thread {
 	u64 cpu_base, delay_base, user_base, system_base;
 	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;
 	u64 reads_base, writes_base;
-	u64 samples_user, samples_kernel;
+	u32 samples_user, samples_kernel;
+	u64 stacks_ns, returns_ns; /* what recording it took, as its end tells it */
 	u64 calls, wakes;
 	u32 owner; /* futex: read when it blocked */
 	u64 asked_ns;
@@ -84,7 +85,7 @@ struct ts_thread {
 	u64 stack_owed; /* t_out of a long wait in this call whose stack is to be taken as it returns; 0: of none */
 	u64 sent_key; /* of the socket that it last sent something on since its last long wait; 0: none */
 	u32 sent_device;
-	u32 pad3;
+	u32 returns; /* how many calls had their return measured */
 	struct ts_identity called; /* what the last call was made on that returned, or what the present one closes */
 	u32 batched;
 	/* Which stacks were copied lately, by their registers, and how often that saved a copy. */
@@ -343,9 +344,9 @@ static __always_inline u64 resident_bytes(struct mm_struct *mm)
 }
 
 /*
- * How many calls were timed on each processor, for the budget: not by thread, because threads that
- * hand work to each other on one processor all wait for each other's calls. Counted as batches are handed over, which costs
- * less; a thread is behind by less than a batch.
+ * How many calls were timed on each processor, and what that and samples took, for the budget: not by thread, because threads
+ * that hand work to each other on one processor all wait for each other's calls. Calls are counted as batches are handed over,
+ * which costs less; a thread is behind by less than a batch.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -360,6 +361,16 @@ static __always_inline void count_timed(u32 whose, u64 many)
 
 	if (calls)
 		*calls += many;
+}
+
+/* A stack was taken for a sample or for a call, which the thread had to wait for. */
+static __always_inline void note_stack_taken(struct ts_thread *st, u32 whose, u64 since)
+{
+	u64 took = bpf_ktime_get_ns() - since;
+
+	st->stacks_ns += took;
+	st->run_tracer_ns += took;
+	count_timed(whose, took);
 }
 
 /* Hand the batch of timed calls to user space. */

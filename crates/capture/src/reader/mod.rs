@@ -24,6 +24,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_send_signal, Signal};
 
 use crate::address_space::Mapped;
+use crate::clock::CpuClock;
 use crate::launch::Identity;
 #[cfg(test)]
 pub use files::generation_of;
@@ -58,8 +59,10 @@ pub struct Reader(Mutex<Helpers>);
 struct Helpers {
     /// Our ends: the first one's is of the helper that is asked now.
     ends: VecDeque<OwnedFd>,
-    /// What stands for it; known once it was asked.
-    now: Option<OwnedFd>,
+    /// Known once it was asked.
+    now: Option<Helper>,
+    /// The CPU time of those that are left behind.
+    left_cpu_ns: u64,
     /// Those that were told to end.
     ended: Vec<OwnedFd>,
     /// The one that is our child; the others are its children.
@@ -67,6 +70,29 @@ struct Helpers {
     refused: HashSet<Culprit>,
     gave_up: u64,
     of_root: bool,
+}
+
+/// The helper that is asked now.
+#[derive(Debug)]
+struct Helper {
+    /// What stands for it.
+    process: OwnedFd,
+    clock: Option<CpuClock>,
+}
+
+impl Helper {
+    /// From the first word of a helper, which says who it is.
+    fn from_word(word: Reply) -> Option<Helper> {
+        let pid = libc::pid_t::from_le_bytes(*word.bytes.first_chunk()?);
+        Some(Helper {
+            process: word.fd?,
+            clock: CpuClock::of_process(pid),
+        })
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        self.clock.map_or(0, CpuClock::now_ns)
+    }
 }
 
 fn no_answer() -> io::Error {
@@ -94,6 +120,7 @@ impl Reader {
         Ok(Arc::new(Reader(Mutex::new(Helpers {
             ends,
             now: None,
+            left_cpu_ns: 0,
             ended: Vec::new(),
             child,
             refused: HashSet::new(),
@@ -108,6 +135,12 @@ impl Reader {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .gave_up
+    }
+
+    /// The CPU time that reading took of the helpers so far.
+    pub fn cpu_ns(&self) -> u64 {
+        let helpers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        helpers.left_cpu_ns + helpers.now.as_ref().map_or(0, Helper::cpu_ns)
     }
 
     fn ask(&self, ask: &Ask, fd: Option<BorrowedFd<'_>>, culprit: Culprit) -> io::Result<Reply> {
@@ -236,8 +269,7 @@ impl Helpers {
             false
         };
         if self.now.is_none() {
-            // The first word of a helper is what stands for it.
-            self.now = Some(wire::receive(end, &mut wait)?.fd().ok()?);
+            self.now = Some(Helper::from_word(wire::receive(end, &mut wait)?)?);
         }
         wire::send(end, &ask.bytes(), fd).ok()?;
         let reply = wire::receive(end, &mut wait)?;
@@ -250,8 +282,9 @@ impl Helpers {
         self.ends.pop_front();
         if let Some(helper) = self.now.take() {
             // It may be where no signal reaches it; then it ends when it comes back from there.
-            let _ = pidfd_send_signal(&helper, Signal::KILL);
-            self.ended.push(helper);
+            let _ = pidfd_send_signal(&helper.process, Signal::KILL);
+            self.left_cpu_ns += helper.cpu_ns();
+            self.ended.push(helper.process);
         }
     }
 }
@@ -260,7 +293,8 @@ impl Drop for Helpers {
     fn drop(&mut self) {
         // Without our ends they end by themselves, but for one that hangs.
         self.ends.clear();
-        for helper in self.now.iter().chain(&self.ended) {
+        let now = self.now.iter().map(|helper| &helper.process);
+        for helper in now.chain(&self.ended) {
             let _ = pidfd_send_signal(helper, Signal::KILL);
         }
         for _ in 0..LOOKS {

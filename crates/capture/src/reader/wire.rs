@@ -207,46 +207,52 @@ pub fn send(to: &OwnedFd, bytes: &[u8], fd: Option<BorrowedFd<'_>>) -> io::Resul
     Ok(())
 }
 
+/// What is received at once: most of what is said is no longer.
+const AT_ONCE: usize = 8 << 10;
+
 /// What the other end says, as long as `wait` says that there is something to read. `None`: there is not, or the other
 /// end is gone.
 pub fn receive(from: &OwnedFd, wait: &mut dyn FnMut() -> bool) -> Option<Reply> {
     let mut reply = Reply::default();
-    let mut length = [0; 4];
-    receive_all(from, &mut length, &mut reply.fd, wait)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
+    let mut start = [0; AT_ONCE];
+    let mut got = 0;
+    while got < 4 {
+        got += receive_some(from, &mut start[got..], &mut reply.fd, wait)?;
+    }
+    let (length, there) = start[..got].split_first_chunk()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    // Nobody says a second thing before the first is answered.
+    if length > LONGEST || there.len() > length {
         return None;
     }
+    reply.bytes = there.to_vec();
     reply.bytes.resize(length, 0);
-    receive_all(from, &mut reply.bytes, &mut reply.fd, wait)?;
+    let mut got = there.len();
+    while got < length {
+        got += receive_some(from, &mut reply.bytes[got..], &mut reply.fd, wait)?;
+    }
     Some(reply)
 }
 
-fn receive_all(
+/// How much was received, at least something.
+fn receive_some(
     from: &OwnedFd,
     bytes: &mut [u8],
     fd: &mut Option<OwnedFd>,
     wait: &mut dyn FnMut() -> bool,
-) -> Option<()> {
-    let mut got = 0;
-    while got < bytes.len() {
-        if !wait() {
-            return None;
-        }
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let mut part = [IoSliceMut::new(&mut bytes[got..])];
-        let flags = RecvFlags::CMSG_CLOEXEC;
-        let message = recvmsg(from, &mut part, &mut control, flags).ok()?;
-        if message.bytes == 0 {
-            return None;
-        }
-        got += message.bytes;
-        for message in control.drain() {
-            if let RecvAncillaryMessage::ScmRights(fds) = message {
-                *fd = fds.last().or(fd.take());
-            }
+) -> Option<usize> {
+    if !wait() {
+        return None;
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut part = [IoSliceMut::new(bytes)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let message = recvmsg(from, &mut part, &mut control, flags).ok()?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            *fd = fds.last().or(fd.take());
         }
     }
-    Some(())
+    (message.bytes > 0).then_some(message.bytes)
 }

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use crate::clock::CpuClock;
 use crate::memory_file;
 use crate::spool::EventCosts;
 
@@ -36,35 +37,10 @@ fn pipe() -> io::Result<(File, File)> {
     }
 }
 
-/// The CPU time of a process. Where others keep the processors busy too, somebody is between two switches in each batch, and its
-/// wall time says nothing.
-struct CpuClock(libc::clockid_t);
-
-impl CpuClock {
-    /// Of another process; of ours where there is no telling.
-    fn of_process(pid: libc::pid_t) -> CpuClock {
-        let mut clock = 0;
-        // SAFETY: room for one number.
-        match unsafe { libc::clock_getcpuclockid(pid, &mut clock) } {
-            0 => CpuClock(clock),
-            _ => CpuClock(libc::CLOCK_PROCESS_CPUTIME_ID),
-        }
-    }
-
-    fn now_ns(&self) -> f64 {
-        let mut now = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: room for one time; a refusal leaves zero in it.
-        unsafe { libc::clock_gettime(self.0, &mut now) };
-        now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
-    }
-}
-
-/// Nanoseconds of CPU time that one turn of `work` takes of these processes, in the cheapest of a few batches.
+/// Nanoseconds of CPU time that one turn of `work` takes of these processes, in the cheapest of a few batches. Where others keep
+/// the processors busy too, somebody is between two switches in each batch, and the wall time says nothing.
 fn cheapest(turns: u32, clocks: &[&CpuClock], mut work: impl FnMut()) -> f64 {
-    let taken = || clocks.iter().map(|clock| clock.now_ns()).sum::<f64>();
+    let taken = || clocks.iter().map(|clock| clock.now_ns()).sum::<u64>() as f64;
     let mut best = f64::MAX;
     for _ in 0..BATCHES {
         let start = taken();
@@ -133,8 +109,8 @@ fn child(mut go: File, mut answer: File) -> io::Result<()> {
     let mut nothing = empty_file()?;
     let mut partner = Partner::start()?;
     answer.write_all(&partner.pid.to_ne_bytes())?;
-    let ours = CpuClock(libc::CLOCK_PROCESS_CPUTIME_ID);
-    let theirs = CpuClock::of_process(partner.pid);
+    let ours = CpuClock::OWN;
+    let theirs = CpuClock::of_process(partner.pid).unwrap_or(CpuClock::OWN);
     let mut measure = || {
         let mut byte = [0];
         let call = cheapest(CALLS, &[&ours], || {
@@ -205,6 +181,7 @@ impl Calibrator {
         };
         EventCosts {
             call_ns: figure(0),
+            return_ns: 0.0,
             switch_ns: figure(8),
             start_ns: 0,
         }
@@ -230,7 +207,7 @@ mod tests {
     /// processor, or sleeps, costs nothing.
     #[test]
     fn what_others_take_is_no_cost() {
-        let ours = CpuClock(libc::CLOCK_THREAD_CPUTIME_ID);
+        let ours = CpuClock::THREAD;
         let slept = Duration::from_millis(20);
         let taken = cheapest(1, &[&ours], || std::thread::sleep(slept));
         assert!(taken < slept.as_nanos() as f64 / 2.0, "{taken} ns");

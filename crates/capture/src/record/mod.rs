@@ -37,8 +37,8 @@ use timesink_recording::files::{self, Folder};
 use timesink_recording::words::Moment;
 
 use crate::address_space::Watch;
-use crate::budget::{Budget, BudgetStep, Prices};
-use crate::clock::{now_ns, own_cpu_ns};
+use crate::budget::{self, Budget, BudgetStep, Prices};
+use crate::clock::{now_ns, CpuClock};
 use crate::environment;
 use crate::error::Error;
 use crate::floors;
@@ -323,6 +323,7 @@ fn create(options: &Options) -> Result<(Folder, Option<File>, spool::Writer), Er
 fn prices(costs: &EventCosts) -> Prices {
     Prices {
         call_ns: costs.call_ns,
+        return_ns: costs.return_ns,
         switch_ns: costs.switch_ns,
     }
 }
@@ -414,12 +415,13 @@ impl Session {
         Ok((session, calibrator))
     }
 
-    /// What timing one call and noting one switch cost.
+    /// What timing one call and noting one switch cost. Nobody else is followed yet.
     fn calibrate(&mut self, calibrator: Calibrator) -> Result<EventCosts, Error> {
         let pids = calibrator.pids();
         self.sink.borrow_mut().leave_out(&pids);
         self.kernel.seed(&pids)?;
-        let costs = calibrator.costs();
+        let mut costs = calibrator.costs();
+        costs.return_ns = budget::mean_return_ns(&self.kernel.counted()).min(costs.call_ns);
         self.drain();
         Ok(costs)
     }
@@ -561,7 +563,7 @@ impl Session {
     /// The recording's time starts to run.
     fn started(&mut self, begin: BeginNote, options: &Options) {
         self.zero = begin.zero;
-        self.cpu_at_zero = own_cpu_ns();
+        self.cpu_at_zero = self.cpu_ns();
         self.begun = Instant::now();
         let share = options.budget_pct.map(|p| p / 100.0);
         let share = if self.kernel.has("calls") {
@@ -634,9 +636,14 @@ impl Session {
         }
     }
 
+    /// The CPU time that timesink has taken, with those who read for it.
+    fn cpu_ns(&self) -> u64 {
+        CpuClock::OWN.now_ns() + self.reader.cpu_ns()
+    }
+
     fn keep_to_budget(&mut self) {
         let counted = self.kernel.counted();
-        match self.budget.step(now_ns(), own_cpu_ns(), counted) {
+        match self.budget.step(now_ns(), self.cpu_ns(), counted) {
             BudgetStep::Nothing => {}
             BudgetStep::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.
@@ -711,7 +718,7 @@ impl Session {
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
         let end = now_ns();
-        let recorder_cpu_ns = own_cpu_ns().saturating_sub(self.cpu_at_zero);
+        let recorder_cpu_ns = self.cpu_ns().saturating_sub(self.cpu_at_zero);
         let finished = self.kernel.finish();
         self.await_the_dying();
         self.kernel.control().stop();

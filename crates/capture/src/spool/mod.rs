@@ -56,6 +56,9 @@ pub struct BeginNote {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct EventCosts {
     pub call_ns: f64,
+    /// Of that, what is done as the call returns, which is more for some calls.
+    #[serde(default)]
+    pub return_ns: f64,
     /// A switch with its wake-up, all in all.
     pub switch_ns: f64,
     /// From the start of timesink until the program ran.

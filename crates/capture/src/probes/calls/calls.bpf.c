@@ -230,6 +230,34 @@ static __noinline int see_future(struct ts_thread *st, u64 now)
 	return 0;
 }
 
+/* What has been done since the call returned took how long? Asked of few, because to ask takes a while itself. */
+static __always_inline void measure_return(struct ts_thread *st, u64 since)
+{
+	u64 took;
+
+	if (st->calls % TS_MEASURED_RETURNS)
+		return;
+	took = bpf_ktime_get_ns() - since;
+	st->returns_ns += took;
+	st->returns++;
+	count_timed(TS_CALLS_RETURNS_NS, took);
+	count_timed(TS_CALLS_RETURNS, 1);
+}
+
+/* The stacks that are owed to the call that returns: those of its wait and of itself. */
+static __noinline int take_call_stacks(struct ts_thread *st)
+{
+	u64 since = bpf_ktime_get_ns();
+
+	/* The waits of the call that followed may have one already: it is owed to the one that was expected to be short. */
+	if (st->stack_owed)
+		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->stack_owed);
+	if (st->site_t)
+		take_own_stack(TS_IN_CALL, TS_OF_CALL, st->site_t);
+	note_stack_taken(st, TS_CALLS_STACKS_NS, since);
+	return 0;
+}
+
 /* The call that a thread returns from, but for the stack of a wait in it. 0: it was in none. */
 static __noinline int finish_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs, s64 result,
 				  struct ts_control *c)
@@ -273,8 +301,7 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 		count_site(st, call_and_compat, result, now);
 	if (st->long_wait && has_slept(result, ns))
 		st->sites_due = TS_SITE_AFTER;
-	if (st->site_t)
-		count_timed(TS_CALLS_RECORDED, TS_SITE_COST);
+	measure_return(st, now);
 	return 1;
 }
 
@@ -296,11 +323,8 @@ int on_return(u64 *ctx)
 		known = finish_call(st, task, AS(pt_regs, (void *)ctx[0]), ctx[1], c);
 	else
 		known = finish_call(st, task, registers_of(st, task), ctx[1], c);
-	/* The waits of the call that followed may have one already: it is owed to the one that was expected to be short. */
-	if (known && st->stack_owed)
-		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->stack_owed);
+	if (known && (st->stack_owed || st->site_t))
+		take_call_stacks(st);
 	st->long_wait = 0;
-	if (known && st->site_t)
-		take_own_stack(TS_IN_CALL, TS_OF_CALL, st->site_t);
 	return 0;
 }

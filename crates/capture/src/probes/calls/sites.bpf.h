@@ -9,7 +9,6 @@
 #ifndef TIMESINK_SITES_H
 #define TIMESINK_SITES_H
 
-#define TS_SITE_COST 16 /* a stack costs as much as so many calls */
 #define TS_SITE_EARNED 64 /* calls by which one stack is earned */
 #define TS_SITE_FIRST (8 * TS_SITE_EARNED) /* what a thread begins with */
 #define TS_SITE_MOST (32 * TS_SITE_EARNED)

@@ -49,5 +49,6 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 			user_registers(s, registers_of(st, task));
 	}
 	send_stack(TS_IN_SAMPLE);
+	note_stack_taken(st, TS_CALLS_SAMPLES_NS, now);
 	return 0;
 }

@@ -457,6 +457,9 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	note_scheduling(e, task);
 	e->run_taken = tell_taken(st);
 	e->taken_ns = st->taken_ns;
+	e->stacks_ns = st->stacks_ns;
+	e->returns_ns = st->returns_ns;
+	e->returns = st->returns;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
