@@ -80,7 +80,7 @@ pub fn kind_of(inquiry: &Inquiry<'_>, task: TaskId) -> GroupKind {
 }
 
 /// What all threads of a process were at work for.
-fn turns_of<'a>(
+pub fn turns_of<'a>(
     inquiry: &'a Inquiry<'_>,
     process: ProcessId,
 ) -> impl Iterator<Item = &'a CarriedTurn> {
@@ -204,13 +204,16 @@ fn parked(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeMap<StackIx, usize>
 /// Packages of Go that have goroutines of their own ask, while the one that called them waits.
 const ASK_FOR_OTHERS: [&str; 3] = ["net/http.", "database/sql.", "google.golang.org/grpc."];
 
+/// Whether a function is of such a package.
+pub fn asks_for_others(inquiry: &Inquiry<'_>, function: FunctionIx) -> bool {
+    let name = &inquiry.stacks.code.function(function).name;
+    ASK_FOR_OTHERS.iter().any(|start| name.starts_with(start))
+}
+
 /// Where goroutines of a process mostly wait in such a package that a function of the program's called.
 fn waits_in_package(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
     let code = &inquiry.stacks.code;
-    let asks = |function: &FunctionIx| {
-        let name = &code.function(*function).name;
-        ASK_FOR_OTHERS.iter().any(|start| name.starts_with(start))
-    };
+    let asks = |function: &FunctionIx| asks_for_others(inquiry, *function);
     let stacks = parked(inquiry, process).into_iter();
     let asking = stacks.filter(|(stack, _)| {
         let functions = code.functions_of(*stack);

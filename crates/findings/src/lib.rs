@@ -16,6 +16,7 @@ pub mod engine;
 mod event_loop;
 mod file_functions;
 pub mod floor;
+mod goroutine_sleeps;
 mod handed_over;
 mod heaviest;
 mod holding;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{output, root, Folder};
+use crate::{output, pair_of, root, Folder};
 
 /// Every Go that is here: on the path, and Debian's.
 pub fn go_tools() -> Vec<PathBuf> {
@@ -33,4 +33,14 @@ pub fn build_go(go: &Path, source: &str, folder: &Folder, options: &[&str]) -> P
     build.env_remove("GOROOT").env_remove("GOFLAGS");
     output(&mut build).exits(0);
     built
+}
+
+/// The two forms of a rule's program in Go.
+#[track_caller]
+pub fn pair_of_go(rule: &str) {
+    let folder = Folder::new(rule);
+    let source = format!("rules/{rule}.go");
+    let built = build_go(&go_tools()[0], &source, &folder, &[]);
+    let built = built.to_str().expect("its path");
+    pair_of(rule, &[], &[built, "fires"], &[built, "silent"]);
 }

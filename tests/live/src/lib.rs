@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 pub use command::{output, Ran, Running};
-pub use golang::{build_go, go_tools};
+pub use golang::{build_go, go_tools, pair_of_go};
 pub use group::Group;
 pub use peer::{pair_with_peer, Peer};
 pub use python_tags::build_python_tags;

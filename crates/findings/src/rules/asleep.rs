@@ -14,6 +14,7 @@ use timesink_recording::words::{Detail, WakeSource};
 use super::fixed_delay;
 use crate::awaiting::{followed, has_goroutines, has_place, slept_in_go, slept_until};
 use crate::event_loop::{self, Owed};
+use crate::goroutine_sleeps::GoroutineSleeps;
 use crate::inquiry::Inquiry;
 use crate::picked::{ns_by_process, Picked};
 use crate::rule::{Blames, Rule, Suspect};
@@ -48,7 +49,7 @@ mod limits {
         name: "loop sleep",
         value: 10e6,
         unit: Unit::Nanoseconds,
-        means: "minimum length of a sleep in an event loop; shorter ones may be part of waiting for something else",
+        means: "minimum length of a sleep in an event loop; shorter ones may be part of waiting for something else, but where goroutines sleep and none waits for the network",
     };
 }
 
@@ -57,7 +58,10 @@ const ALIKE: f64 = 0.9;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let owed = Owed::of(inquiry);
-    let sleepers = sleepers(inquiry, &owed);
+    let sleepers: BTreeMap<ProcessId, GoroutineSleeps> = sleepers(inquiry, &owed)
+        .into_iter()
+        .map(|process| (process, GoroutineSleeps::of(inquiry, process)))
+        .collect();
     if sleepers.is_empty() {
         return Vec::new();
     }
@@ -71,11 +75,12 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     programs
         .filter_map(|(&program, all)| {
             let others = others.get(&program).cloned();
-            let others = others.and_then(|others| suspect(inquiry, program, &owed, others));
+            let asleep = |slept| suspect(inquiry, program, &owed, &sleepers, slept);
+            let others = others.and_then(asleep);
             others.or_else(|| {
                 let all = all.clone();
                 let both = processes(inquiry, &all).len() > 1;
-                both.then(|| suspect(inquiry, program, &owed, all))?
+                both.then(|| asleep(all))?
             })
         })
         .collect()
@@ -93,17 +98,16 @@ fn processes(inquiry: &Inquiry<'_>, sleeps: &BTreeSet<usize>) -> BTreeSet<Proces
 /// only when that one sleeps, too.
 fn by_program(
     inquiry: &Inquiry<'_>,
-    sleepers: &BTreeSet<ProcessId>,
+    sleepers: &BTreeMap<ProcessId, GoroutineSleeps>,
     owed: &Owed,
     told: &BTreeSet<usize>,
 ) -> BTreeMap<ProcessId, BTreeSet<usize>> {
     let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
-    for &process in sleepers {
-        let slept = slept(inquiry, process, owed, told);
-        let slept = match Rows::of_looks(inquiry, process, &slept) {
-            Some(rows) => rows.last(),
-            None => slept,
-        };
+    for (&process, goroutines) in sleepers {
+        let slept = slept(inquiry, process, owed, told, goroutines);
+        // Of goroutines the runtime waits for the next timer of all: whether one of them looks again and again is not seen in that.
+        let looks = Rows::of_looks(inquiry, process, &slept).filter(|_| goroutines.are_none());
+        let slept = looks.map_or(slept, |rows| rows.last());
         if !fixed_delay::waits_for_work(inquiry, process, &slept) {
             let program = inquiry.of_program(process).first().copied();
             by_program
@@ -166,6 +170,7 @@ fn slept(
     process: ProcessId,
     owed: &Owed,
     told: &BTreeSet<usize>,
+    goroutines: &GoroutineSleeps,
 ) -> BTreeSet<usize> {
     let kinds = kinds(inquiry, &on_path(inquiry, process, owed));
     let waits = inquiry.single_waits(|of| of == process);
@@ -174,7 +179,9 @@ fn slept(
         inquiry.outlook.in_threads.contains_key(&span.thread)
             && kinds.contains(&(Some(span.detail), span.object()))
             && span.wake_source == Some(WakeSource::Timer)
-            && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
+            && (span.detail == Detail::Sleep
+                || span.t1.since(span.t0) as f64 >= least
+                || goroutines.are_at(span.t1))
             && !told.contains(at)
             && inquiry.timeline.paces().pace(*at).is_none()
     });
@@ -186,6 +193,7 @@ fn suspect(
     inquiry: &Inquiry<'_>,
     program: ProcessId,
     owed: &Owed,
+    sleepers: &BTreeMap<ProcessId, GoroutineSleeps>,
     slept: BTreeSet<usize>,
 ) -> Option<Suspect> {
     let causes = on_path(inquiry, program, owed);
@@ -202,10 +210,9 @@ fn suspect(
     }
     let mut kinds = kinds(inquiry, &causes).into_iter();
     let in_loop = kinds.any(|(detail, _)| detail != Some(Detail::Sleep));
-    let times = match picked.count() {
-        1 => " time",
-        _ => " times",
-    };
+    let goroutines = sleepers.get(&process);
+    let in_pieces = picked.quantile(0.5) < RULE.limit(inquiry, &limits::IN_LOOP) as u64;
+    let goroutines = goroutines.filter(|goroutines| in_loop && in_pieces && !goroutines.are_none());
     let mut title = match picked.processes().len() {
         1 => say![process, " sleeps "],
         many => say![
@@ -215,14 +222,10 @@ fn suspect(
             " sleep "
         ],
     };
-    title.0.extend([Piece::Count(picked.count()), times.into()]);
-    title.0.push(Piece::Text(
-        match in_loop && !has_goroutines(inquiry, process) {
-            true => " in its event loop, ",
-            false => ", ",
-        },
-    ));
-    title.0.extend(lengths(&picked));
+    title.0.extend(match goroutines {
+        Some(goroutines) => in_goroutines(goroutines.goroutines(), picked.ns()),
+        None => times(&picked, in_loop && !has_goroutines(inquiry, process)),
+    });
     let mut suspect = all
         .suspect(inquiry, title, 0.0)
         .held(inquiry, &RULE, "share of the path", share, &limits::PART)
@@ -243,7 +246,13 @@ fn suspect(
 /// Where a program sleeps in its event loop: the task that does, or what follows.
 pub(super) fn place(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
     let slept = match has_goroutines(inquiry, picked.process()) {
-        true => slept_in_go(inquiry, picked.process()),
+        true => {
+            let place = GoroutineSleeps::of(inquiry, picked.process()).place(inquiry);
+            match place.is_empty() {
+                true => slept_in_go(inquiry, picked.process()),
+                false => place,
+            }
+        }
         false => slept_until(inquiry, picked.spans()),
     };
     match slept.is_empty() {
@@ -281,6 +290,36 @@ fn of_who_sleeps_most(inquiry: &Inquiry<'_>, spans: Vec<usize>) -> Vec<usize> {
         ns.is_some_and(|ns| ns.saturating_mul(MUCH_LESS) >= most)
     };
     spans.into_iter().filter(sleeps_much).collect()
+}
+
+/// How often they sleep, and how long each time.
+fn times(picked: &Picked, in_loop: bool) -> Vec<Piece> {
+    let times = match picked.count() {
+        1 => " time",
+        _ => " times",
+    };
+    let place = match in_loop {
+        true => " in its event loop, ",
+        false => ", ",
+    };
+    let mut times = vec![Piece::Count(picked.count()), times.into(), place.into()];
+    times.extend(lengths(picked));
+    times
+}
+
+/// Goroutines sleep at the same time, so that the runtime waits for their timers in pieces, whose lengths tell nothing.
+fn in_goroutines(goroutines: usize, ns: u64) -> Vec<Piece> {
+    let word = match goroutines {
+        1 => " goroutine, ",
+        _ => " goroutines, ",
+    };
+    vec![
+        "in ".into(),
+        Piece::Count(goroutines as u64),
+        word.into(),
+        Piece::Time(ns),
+        " in all".into(),
+    ]
 }
 
 /// How long each is, or from where to where they go.

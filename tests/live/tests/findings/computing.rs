@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use timesink_live::{build_go, go_tools, output, pair, pair_of, root, Folder};
+use timesink_live::{output, pair, pair_of, pair_of_go, root, Folder};
 
 /// The script of a rule in `programs/rules`, run by the system's Python.
 fn python_pair(rule: &str) {
@@ -27,16 +27,7 @@ fn copying() {
 /// A table of things that point to each other, and one of numbers, both in Go.
 #[test]
 fn garbage_collection() {
-    let folder = Folder::new("collector");
-    let tools = go_tools();
-    let built = build_go(&tools[0], "rules/garbage-collection.go", &folder, &[]);
-    let built = built.to_str().expect("its path");
-    pair_of(
-        "garbage-collection",
-        &[],
-        &[built, "fires"],
-        &[built, "silent"],
-    );
+    pair_of_go("garbage-collection");
 }
 
 /// A cache in Java in a heap that it nearly fills, and in one with room, with two of HotSpot's collectors: one that the program waits for, and

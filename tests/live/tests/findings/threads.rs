@@ -1,6 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{build_go, go_tools, pair, pair_in, pair_of, root, Folder, Peer};
+use timesink_live::{pair, pair_in, pair_of, pair_of_go, root, Peer};
 
 /// The two forms of a rule's program in Python.
 #[track_caller]
@@ -91,10 +91,7 @@ fn imbalance_of_processes() {
 /// The same shared by two goroutines.
 #[test]
 fn imbalance_of_goroutines() {
-    let folder = Folder::new("imbalance");
-    let built = build_go(&go_tools()[0], "rules/imbalance.go", &folder, &[]);
-    let built = built.to_str().expect("its path");
-    pair_of("imbalance", &[], &[built, "fires"], &[built, "silent"]);
+    pair_of_go("imbalance");
 }
 
 /// Threads that are joined before the next is started, and threads that are joined in the end.

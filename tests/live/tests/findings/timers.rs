@@ -1,6 +1,6 @@
 //! Rules about times that somebody set.
 
-use timesink_live::{pair, pair_with_peer};
+use timesink_live::{pair, pair_of_go, pair_with_peer};
 
 /// Time-outs that end waits, and such that do not.
 #[test]
@@ -12,6 +12,13 @@ fn expired_timeouts() {
 #[test]
 fn fixed_delay() {
     pair("fixed-delay");
+}
+
+/// Goroutines that sleep at the same time, so that their runtime sleeps for a few milliseconds at a time; and goroutines that wait with
+/// a timeout for one that computes.
+#[test]
+fn asleep_in_goroutines() {
+    pair_of_go("asleep");
 }
 
 /// Rounds on a schedule, and rounds with a pause of one length between them.
