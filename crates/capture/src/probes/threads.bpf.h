@@ -363,11 +363,19 @@ static __always_inline void count_timed(u32 whose, u64 many)
 		*calls += many;
 }
 
+/* Whether a thread has run all the time since then, as far as was seen: what was measured since is ours alone. */
+static __always_inline bool has_run_since(struct ts_thread *st, u64 since)
+{
+	return st->state == TS_CPU && st->t_run <= since;
+}
+
 /* A stack was taken for a sample or for a call, which the thread had to wait for. */
 static __always_inline void note_stack_taken(struct ts_thread *st, u32 whose, u64 since)
 {
 	u64 took = bpf_ktime_get_ns() - since;
 
+	if (!has_run_since(st, since))
+		return;
 	st->stacks_ns += took;
 	st->run_tracer_ns += took;
 	count_timed(whose, took);

@@ -235,7 +235,7 @@ static __always_inline void measure_return(struct ts_thread *st, u64 since)
 {
 	u64 took;
 
-	if (st->calls % TS_MEASURED_RETURNS)
+	if (st->calls % TS_MEASURED_RETURNS || !has_run_since(st, since))
 		return;
 	took = bpf_ktime_get_ns() - since;
 	st->returns_ns += took;
