@@ -3,6 +3,7 @@
 use timesink_recording::Nanos;
 
 /// Stretches of time, none of which touches another.
+#[derive(Default)]
 pub struct Stretches {
     /// Each with how long all before it are.
     all: Vec<(Nanos, Nanos, u64)>,

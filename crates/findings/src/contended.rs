@@ -12,7 +12,7 @@ use timesink_analysis::stretches::Stretches;
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ProcessId, TaskId};
-use timesink_recording::words::State;
+use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Nanos;
 
 use crate::awaiting::kind_of;
@@ -164,6 +164,7 @@ impl Contended {
             return;
         };
         let path = Path::of_thread(timeline, slot);
+        let mut of_peers: BTreeSet<(ProcessId, Detail)> = BTreeSet::new();
         let waits = path.segments.iter().filter(|s| s.state == State::Wait);
         for segment in waits {
             let meanwhile_ns = self.during.within(segment.t0, segment.t1);
@@ -176,9 +177,40 @@ impl Contended {
             let spans = timeline.indexed_from(segment.slot, segment.t0);
             let mut spans = spans.filter(|(_, span)| span.t1 > segment.t0);
             let wait = spans.next().filter(|(_, span)| span.state == State::Wait);
-            if let Some((at, _)) = wait.filter(|_| process != self.process) {
+            if let Some((at, span)) = wait.filter(|_| process != self.process) {
                 held.waits.insert(at);
+                if matches!(
+                    span.wake_source,
+                    Some(WakeSource::Timer | WakeSource::Block)
+                ) {
+                    of_peers.insert((inquiry.programs.first(process), span.detail));
+                }
             }
+        }
+        self.add_beside_path(inquiry, held, &of_peers);
+    }
+
+    /// Who else of the peers waits for the same meanwhile, such as another process of a server: the path follows one of them at a time.
+    fn add_beside_path(
+        &self,
+        inquiry: &Inquiry<'_>,
+        held: &mut Held,
+        of_peers: &BTreeSet<(ProcessId, Detail)>,
+    ) {
+        let timeline = inquiry.timeline;
+        let programs: BTreeSet<ProcessId> = of_peers.iter().map(|(program, _)| *program).collect();
+        for (slot, thread) in timeline.threads.iter().enumerate() {
+            let program = inquiry.programs.first(thread.process);
+            if !programs.contains(&program) {
+                continue;
+            }
+            let waits = timeline.indexed(slot).filter(|(_, span)| {
+                span.state == State::Wait && of_peers.contains(&(program, span.detail))
+            });
+            let meanwhile = waits.filter(|(_, span)| {
+                2 * self.during.within(span.t0, span.t1) >= span.t1.since(span.t0)
+            });
+            held.waits.extend(meanwhile.map(|(at, _)| at));
         }
     }
 

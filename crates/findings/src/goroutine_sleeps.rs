@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_analysis::stretches::Stretches;
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_recording::ids::{ProcessId, StackId, TaskId};
 use timesink_recording::Nanos;
@@ -35,9 +36,9 @@ impl Parked {
 pub struct GoroutineSleeps {
     /// In the order of time.
     sleeps: Vec<Parked>,
-    /// When one of them sleeps, and when one waits for the network: stretches in the order of time that do not meet.
-    asleep: Vec<(Nanos, Nanos)>,
-    for_network: Vec<(Nanos, Nanos)>,
+    /// When any of them sleeps, and when any goroutine waits for the network.
+    asleep: Stretches,
+    for_network: Stretches,
 }
 
 impl GoroutineSleeps {
@@ -70,15 +71,16 @@ impl GoroutineSleeps {
         sleeps.sort_by_key(|sleep| sleep.from);
         let asleep = sleeps.iter().map(|sleep| (sleep.from, sleep.until));
         GoroutineSleeps {
-            asleep: together(asleep.collect()),
-            for_network: together(for_network),
+            asleep: Stretches::of(asleep.collect()),
+            for_network: Stretches::of(for_network),
             sleeps,
         }
     }
 
-    /// Whether the runtime waits for the timer of a sleep at a moment, and for nothing else.
-    pub fn are_at(&self, at: Nanos) -> bool {
-        has(&self.asleep, at) && !has(&self.for_network, at)
+    /// Whether the runtime waits for the timer of a sleep until a moment, and for nothing else.
+    pub fn are_until(&self, moment: Nanos) -> bool {
+        let before = Nanos(moment.0.saturating_sub(1));
+        self.asleep.has(before) && !self.for_network.has(before)
     }
 
     pub fn are_none(&self) -> bool {
@@ -191,25 +193,4 @@ fn parked(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Vec<Parked>> {
         parked
     };
     all.into_iter().map(of_task).collect()
-}
-
-/// Stretches that meet are one.
-fn together(mut all: Vec<(Nanos, Nanos)>) -> Vec<(Nanos, Nanos)> {
-    all.sort_unstable();
-    let mut joined: Vec<(Nanos, Nanos)> = Vec::new();
-    for (from, until) in all {
-        match joined.last_mut().filter(|last| from <= last.1) {
-            Some(last) => last.1 = last.1.max(until),
-            None => joined.push((from, until)),
-        }
-    }
-    joined
-}
-
-/// Whether one of these stretches has a moment.
-fn has(stretches: &[(Nanos, Nanos)], at: Nanos) -> bool {
-    let begun = stretches.partition_point(|(from, _)| *from < at);
-    begun
-        .checked_sub(1)
-        .is_some_and(|last| at <= stretches[last].1)
 }

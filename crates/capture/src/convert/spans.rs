@@ -409,6 +409,22 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether a wait is one by which a runtime sleeps: Java waits on a condition variable, and so does Ruby but for one of its threads,
+    /// which waits for the descriptor by which it is told of signals.
+    fn sleeps(&self, detail: Detail, stack: StackId, asked_ns: Option<u64>, ns: u64) -> bool {
+        // A thread of Ruby that waits for the interpreter looks at the time again and again, too.
+        let is_turn = || {
+            let turn = RUBYS_TURN_NS.saturating_sub(RUBYS_TURN_NS / 100)..=RUBYS_TURN_NS;
+            asked_ns.is_some_and(|asked| turn.contains(&asked))
+        };
+        let expires = || lasted_as_asked(detail, asked_ns, ns) && self.stacks.is_in_ruby(stack);
+        match detail {
+            Detail::Condition => self.stacks.sleeps(stack) || !is_turn() && expires(),
+            Detail::Event => expires(),
+            _ => false,
+        }
+    }
+
     fn waited(
         &mut self,
         stream: &mut ThreadEvents,
@@ -423,8 +439,10 @@ impl<'a> Context<'a> {
             Some(long) => self.stacks_of(stream, long),
             None => (None, None),
         };
-        let sleeps = |stack: StackId| self.stacks.sleeps(stack);
-        if waited.detail == Detail::Condition && stack.is_some_and(sleeps) {
+        let asked_ns = long.map(|long| long.asked_ns);
+        if stack
+            .is_some_and(|stack| self.sleeps(waited.detail, stack, asked_ns, wake.since(before)))
+        {
             (waited.detail, waited.object) = (Detail::Sleep, None);
         }
         let mut span = plain_span(
@@ -437,7 +455,6 @@ impl<'a> Context<'a> {
         span.object = waited.object;
         (span.waker, span.waker_outsider, span.wake_source) = self.waker(turn, wake);
         let open = turn.how & e::TS_OPEN_END as u8 != 0;
-        let asked_ns = long.map(|long| long.asked_ns);
         if span.wake_source.is_none()
             && !open
             && lasted_as_asked(waited.detail, asked_ns, wake.since(before))
@@ -723,6 +740,9 @@ fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u1
         taken_ns: None,
     }
 }
+
+/// After so long a thread of Ruby that waits for the interpreter has the one that has it give it up.
+const RUBYS_TURN_NS: u64 = 100_000_000;
 
 /// select and poll without descriptors wait for nothing but the time.
 fn only_time(call: &str, args: &[u64; 6]) -> bool {

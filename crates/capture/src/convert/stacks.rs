@@ -385,6 +385,19 @@ impl StackRows {
         })
     }
 
+    /// Whether the innermost function that a compiler did not make machine code of is Ruby's.
+    pub fn is_in_ruby(&self, stack: StackId) -> bool {
+        let up = |stack: &StackId| self.stacks[stack.index()].parent;
+        let callers = std::iter::successors(Some(stack), up);
+        let mut languages = callers.map(|stack| {
+            let frame = self.stacks[stack.index()].frame;
+            self.frames[frame.index()].language
+        });
+        let inner =
+            languages.find(|language| !matches!(language, Language::Kernel | Language::Native));
+        inner == Some(Language::Ruby)
+    }
+
     /// The stack of a node with kernel frames, innermost first, on top of it.
     pub fn with_kernel(
         &mut self,

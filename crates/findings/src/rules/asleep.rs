@@ -181,7 +181,7 @@ fn slept(
             && span.wake_source == Some(WakeSource::Timer)
             && (span.detail == Detail::Sleep
                 || span.t1.since(span.t0) as f64 >= least
-                || goroutines.are_at(span.t1))
+                || goroutines.are_until(span.t1))
             && !told.contains(at)
             && inquiry.timeline.paces().pace(*at).is_none()
     });
@@ -235,6 +235,7 @@ fn suspect(
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
         ]);
         suspect.frames = place(inquiry, &picked);
+        suspect = suspect.or_in_task(inquiry, process);
     }
     // A shell sleeps in a process of its own, which has no place to show.
     Some(match has_place(inquiry, &suspect.frames) {
