@@ -1,7 +1,8 @@
-//! Python's own lock, which lets one thread run at a time: to be told from conditions of the program itself.
+//! The lock of an interpreter's own, which lets one thread run at a time: to be told from conditions of the program itself.
 //!
-//! Who wants it waits for five milliseconds, asks that it be let go of, and waits again. So it is a condition that
-//! Python code waits for with that time-out, or within the function that takes it.
+//! Who wants that of Python waits for five milliseconds, asks that it be let go of, and waits again. So it is a condition that
+//! Python code waits for with that time-out, or within the function that takes it. Ruby's threads wait for theirs on a condition of
+//! their own each, and one of them with a time-out of a hundred milliseconds.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +13,18 @@ use timesink_recording::words::{Detail, Language, ObjectKind};
 
 use crate::inquiry::Inquiry;
 
-/// What is left of the five milliseconds when the call begins.
-const ASKED_NS: std::ops::RangeInclusive<u64> = 4_500_000..=5_000_000;
+/// What is left of these times when the call begins.
+const PYTHONS_NS: std::ops::RangeInclusive<u64> = 4_500_000..=5_000_000;
+const RUBYS_NS: std::ops::RangeInclusive<u64> = 99_000_000..=100_000_000;
 
 /// Of one lock all futexes lie within so many bytes: conditions, and the mutex that belongs to them.
 const LOCK_BYTES: u64 = 128;
+
+/// Whose lock the threads of a process wait for, if they do.
+pub fn language_in(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<Language> {
+    let mut groups = inquiry.waits().iter();
+    groups.find_map(|group| language_of(inquiry, group).filter(|_| group.process == process))
+}
 
 /// The futexes of that lock in a process; it has more than one.
 pub fn of_process(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
@@ -44,12 +52,22 @@ pub fn of_process(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectI
 
 /// Whether these waits are for it.
 pub fn is_one(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
-    let times_out = group
+    language_of(inquiry, group).is_some()
+}
+
+/// Whose lock these waits are for, if they are for one.
+fn language_of(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Language> {
+    let (asked, _) = group
         .asked_ns
-        .is_some_and(|(asked, _)| ASKED_NS.contains(&asked));
-    if group.detail != Detail::Condition || !times_out {
-        return false;
+        .filter(|_| group.detail == Detail::Condition)?;
+    let (pythons, rubys) = (PYTHONS_NS.contains(&asked), RUBYS_NS.contains(&asked));
+    if !pythons && !rubys {
+        return None;
     }
     let mut functions = inquiry.functions(group.stack);
-    functions.any(|function| function.language == Language::Python || function.name == "take_gil")
+    functions.find_map(|function| match function.language {
+        Language::Python if pythons => Some(Language::Python),
+        Language::Ruby if rubys => Some(Language::Ruby),
+        _ => (pythons && function.name == "take_gil").then_some(Language::Python),
+    })
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{attempts, none_of, program, text, Folder, Recorded};
+use crate::{attempts, none_of, program, root, text, Folder, Recorded};
 
 /// The findings of a command that is recorded, and what it did; its last argument says which form it takes.
 pub struct Told {
@@ -88,6 +88,15 @@ pub fn pair_in(rule: &str, name: &str) {
     let path = program(&format!("rules/{name}"));
     let path = path.to_str().expect("its path");
     pair_of(rule, &[], &[path, "fires"], &[path, "silent"]);
+}
+
+/// The two forms of a rule's program in Ruby.
+#[track_caller]
+pub fn pair_of_ruby(rule: &str) {
+    let script = root().join(format!("tests/live/programs/rules/{rule}.rb"));
+    let script = script.to_str().expect("its path");
+    let ruby = |form| ["ruby", script, form];
+    pair_of(rule, &[], &ruby("fires"), &ruby("silent"));
 }
 
 /// Two commands, of which the first has the cause and the second only looks like it.

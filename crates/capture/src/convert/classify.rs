@@ -315,6 +315,26 @@ const SCHEDULER: &[&str] = &[
     "switch_to",
 ];
 
+/// select and poll without descriptors wait for nothing but the time.
+pub fn only_time(call: &str, args: &[u64; 6]) -> bool {
+    match call {
+        "poll" | "ppoll" => args[1] == 0,
+        "select" | "pselect6" => args[0] == 0 || args[1] == 0 && args[2] == 0 && args[3] == 0,
+        _ => false,
+    }
+}
+
+/// Whether a result says that the asked time ran out.
+pub fn timed_out(call: &str, result: i64) -> bool {
+    const ETIMEDOUT: i64 = -110;
+    const EAGAIN: i64 = -11;
+    match call {
+        "futex" => result == ETIMEDOUT,
+        "rt_sigtimedwait" | "semtimedop" | "recvmmsg" => result == EAGAIN,
+        _ => result == 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -283,20 +283,7 @@ impl Lives {
         row.ready_ns = x.ready_ns;
         row.wait_ns = x.wait_ns.saturating_sub(hidden).saturating_add(unseen);
         row.tracer_ns = x.tracer_ns;
-        // What the switch program measured of itself is in tracer_ns, beside stacks; the rest of what a switch costs,
-        // getting into the program and out, is known from the start only. So it is of calls, of which some have their return
-        // measured: one that looks up a path takes longer than the one by which the start knows it.
-        let switches = (x.voluntary + x.involuntary) as f64;
-        let switching = x.tracer_ns.saturating_sub(x.stacks_ns) as f64;
-        let call_ns = match x.returns {
-            0 => self.costs.call_ns,
-            returns => {
-                let return_ns = x.returns_ns as f64 / returns as f64;
-                (self.costs.call_ns - self.costs.return_ns).max(0.0) + return_ns
-            }
-        };
-        let estimated =
-            x.calls as f64 * call_ns + (switches * self.costs.switch_ns - switching).max(0.0);
+        let estimated = estimated_ns(&self.costs, x);
         row.tracer_estimated_ns = (estimated as u64).min(row.cpu_ns);
         row.kernel_cpu_ns = x.kernel_cpu_ns;
         row.taken_ns = Some(x.taken_ns);
@@ -374,6 +361,22 @@ impl Lives {
 /// The time from the entry of a call, if that was seen.
 fn cost(since: u64, t: u64) -> Option<u64> {
     (since != 0 && since <= t).then(|| t - since)
+}
+
+/// What recording cost a thread beside what was measured. What the switch program measured of itself is in `tracer_ns`, with
+/// stacks; the rest of what a switch costs, getting into the program and out, is known from the start only. So it is of calls, of
+/// which some have their return measured: one that looks up a path takes longer than the one by which the start knows it.
+fn estimated_ns(costs: &EventCosts, x: &e::ts_end) -> f64 {
+    let switches = (x.voluntary + x.involuntary) as f64;
+    let switching = x.tracer_ns.saturating_sub(x.stacks_ns) as f64;
+    let call_ns = match x.returns {
+        0 => costs.call_ns,
+        returns => {
+            let return_ns = x.returns_ns as f64 / returns as f64;
+            (costs.call_ns - costs.return_ns).max(0.0) + return_ns
+        }
+    };
+    x.calls as f64 * call_ns + (switches * costs.switch_ns - switching).max(0.0)
 }
 
 /// What the kernel counts of a thread, and we beside it.

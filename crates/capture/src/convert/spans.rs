@@ -557,7 +557,7 @@ impl<'a> Context<'a> {
             polled: u32::from(turn.polled),
             futex_is_thread: call == "futex"
                 && long.is_some_and(|l| self.is_thread_of(stream, l.args[2] as u32, wake)),
-            only_time: long.is_some_and(|l| only_time(&call, &l.args)),
+            only_time: long.is_some_and(|l| classify::only_time(&call, &l.args)),
             functions: &functions,
         };
         let detail = classify::classify(&facts);
@@ -622,7 +622,7 @@ impl<'a> Context<'a> {
         };
         wait.result = Some(r.result);
         if wait.asked_ns.is_some() {
-            wait.expired = Some(timed_out(&wait.call, r.result));
+            wait.expired = Some(classify::timed_out(&wait.call, r.result));
         }
         if r.fd >= 0 {
             wait.woken_fd = Some(r.fd as u32);
@@ -744,15 +744,6 @@ fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u1
 /// After so long a thread of Ruby that waits for the interpreter has the one that has it give it up.
 const RUBYS_TURN_NS: u64 = 100_000_000;
 
-/// select and poll without descriptors wait for nothing but the time.
-fn only_time(call: &str, args: &[u64; 6]) -> bool {
-    match call {
-        "poll" | "ppoll" => args[1] == 0,
-        "select" | "pselect6" => args[0] == 0 || args[1] == 0 && args[2] == 0 && args[3] == 0,
-        _ => false,
-    }
-}
-
 /// Whether a wait lasted as long as it was asked to: then it ended by itself, also where nobody told what ended it. (There
 /// are kernels that do not tell what happens while certain processes have the processor, such as a sandbox's first.) What was
 /// asked for is not known of short waits; sleeps end in no other way in general.
@@ -763,17 +754,6 @@ fn lasted_as_asked(detail: Detail, asked_ns: Option<u64>, lasted_ns: u64) -> boo
         None => detail == Detail::Sleep,
         Some(u64::MAX) => false,
         Some(asked_ns) => lasted_ns.saturating_add(BEFORE_NS) >= asked_ns,
-    }
-}
-
-/// Whether a result says that the asked time ran out.
-fn timed_out(call: &str, result: i64) -> bool {
-    const ETIMEDOUT: i64 = -110;
-    const EAGAIN: i64 = -11;
-    match call {
-        "futex" => result == ETIMEDOUT,
-        "rt_sigtimedwait" | "semtimedop" | "recvmmsg" => result == EAGAIN,
-        _ => result == 0,
     }
 }
 

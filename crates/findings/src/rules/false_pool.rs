@@ -11,7 +11,7 @@ use timesink_analysis::timeline::pools::{over, Pool};
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::Thread;
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, Language, State};
 
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
     name: "false-pool",
     looks_for: "threads that run one at a time because all of them need the same lock",
     why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
-    advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python, use processes, or calls that release the GIL",
+    advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python or Ruby, use processes",
     wrong_if: "the threads are there to wait for many things at a time, not to compute",
     limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS],
     blames: Blames::Program,
@@ -78,7 +78,8 @@ struct Turns {
     waits: Vec<usize>,
     /// Those of the workers.
     wait_ns: u64,
-    is_interpreters: bool,
+    /// Of an interpreter's own: which.
+    interpreter: Option<Language>,
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
@@ -119,16 +120,16 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         return None;
     }
     let holding = Holding::of(inquiry, holds);
-    let is_interpreters = turns.is_interpreters;
+    let interpreter = turns.interpreter;
     let suspect = told(
         inquiry,
         pool,
         turns,
         (workers.len() as u64, demand, share, window),
     );
-    let suspect = match is_interpreters {
-        true => of_interpreter(inquiry, suspect, &workers),
-        false => suspect,
+    let suspect = match interpreter {
+        Some(language) => of_interpreter(inquiry, suspect, &workers, language),
+        None => suspect,
     };
     Some(match holding {
         Some(holding) => suspect.told(holding.told(inquiry)),
@@ -138,13 +139,19 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
 
 /// Under the interpreter's lock all that the threads do is done: it is seen where the busiest of them works, not where one
 /// happened to wait for it longest.
-fn of_interpreter(inquiry: &Inquiry<'_>, suspect: Suspect, workers: &[&Thread]) -> Suspect {
+fn of_interpreter(
+    inquiry: &Inquiry<'_>,
+    suspect: Suspect,
+    workers: &[&Thread],
+    language: Language,
+) -> Suspect {
     let busiest = workers.iter().max_by_key(|row| row.cpu_ns);
     let frames = busiest.map_or(Vec::new(), |row| inquiry.mostly_in(row.thread));
-    let suspect = suspect.advised(
-        "compute in processes instead of threads (multiprocessing, ProcessPoolExecutor), or in calls that release the GIL"
-            .to_owned(),
-    );
+    let advice = match language {
+        Language::Ruby => "compute in processes (fork, a gem such as parallel) or in Ractors instead of threads",
+        _ => "compute in processes instead of threads (multiprocessing, ProcessPoolExecutor), or in calls that release the GIL",
+    };
+    let suspect = suspect.advised(advice.to_owned());
     match frames.is_empty() {
         true => suspect,
         false => Suspect { frames, ..suspect },
@@ -215,7 +222,7 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
         });
         let mut waits: Vec<usize> = waits.collect();
         waits.sort_unstable();
-        (lock.object, waits, false)
+        (lock.object, waits, None)
     });
     let interpreters = interpreter_lock::of_process(inquiry, process);
     let waits = inquiry.single_waits(|of| of == process);
@@ -225,19 +232,19 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
             && span.object().is_some_and(of_interpreter)
     });
     let waits: Vec<usize> = waits.map(|(index, _)| index).collect();
-    let interpreters = interpreters.first().map(|&object| (object, waits, true));
-    let all = own
-        .chain(interpreters)
-        .map(|(lock, waits, is_interpreters)| {
-            let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
-            let spans = spans.filter(|span| is_worker(span.thread));
-            Turns {
-                wait_ns: spans.map(|span| span.t1.since(span.t0)).sum(),
-                lock,
-                waits,
-                is_interpreters,
-            }
-        });
+    let language = interpreter_lock::language_in(inquiry, process);
+    let interpreters = interpreters.first();
+    let interpreters = interpreters.map(|&object| (object, waits, language));
+    let all = own.chain(interpreters).map(|(lock, waits, interpreter)| {
+        let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
+        let spans = spans.filter(|span| is_worker(span.thread));
+        Turns {
+            wait_ns: spans.map(|span| span.t1.since(span.t0)).sum(),
+            lock,
+            waits,
+            interpreter,
+        }
+    });
     all.max_by_key(|turns| (turns.wait_ns, turns.lock))
 }
 
@@ -248,21 +255,20 @@ fn told(
     (workers, demand, share, window): (u64, f64, f64, u64),
 ) -> Suspect {
     let process = pool.process(inquiry.timeline);
-    let title = match turns.is_interpreters {
-        true => say![
-            Piece::Count(workers),
-            " threads of ",
-            process,
-            " run one at a time, under the global interpreter lock of Python (GIL)"
-        ],
-        false => say![
-            Piece::Count(workers),
-            " threads of ",
-            process,
-            " run one at a time, under the lock ",
-            turns.lock
-        ],
-    };
+    let mut title = say![
+        Piece::Count(workers),
+        " threads of ",
+        process,
+        " run one at a time, under "
+    ];
+    title.0.push(match turns.interpreter {
+        Some(Language::Ruby) => "the global lock of Ruby's virtual machine (GVL)".into(),
+        Some(_) => "the global interpreter lock of Python (GIL)".into(),
+        None => "the lock ".into(),
+    });
+    if turns.interpreter.is_none() {
+        title.0.push(turns.lock.into());
+    }
     let causes = inquiry.all_of(&BTreeSet::from([process]));
     let group = inquiry
         .waits()

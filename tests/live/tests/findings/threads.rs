@@ -1,6 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{pair, pair_in, pair_of, pair_of_go, root, Peer};
+use timesink_live::{pair, pair_in, pair_of, pair_of_go, pair_of_ruby, root, Peer};
 
 /// The two forms of a rule's program in Python.
 #[track_caller]
@@ -68,6 +68,12 @@ fn false_pool() {
 #[test]
 fn false_pool_of_python() {
     pair_of_python("false-pool");
+}
+
+/// Four threads that compute in Ruby, and four processes.
+#[test]
+fn false_pool_of_ruby() {
+    pair_of_ruby("false-pool");
 }
 
 /// One thread that prepares what others wait for, and one that they cannot keep up with.

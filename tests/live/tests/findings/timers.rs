@@ -1,6 +1,6 @@
 //! Rules about times that somebody set.
 
-use timesink_live::{pair, pair_of, pair_of_go, pair_with_peer, root};
+use timesink_live::{pair, pair_of_go, pair_of_ruby, pair_with_peer};
 
 /// Time-outs that end waits, and such that do not.
 #[test]
@@ -17,10 +17,7 @@ fn fixed_delay() {
 /// The same in Ruby, whose interpreter waits for a descriptor or on a condition variable: that was told as `eventfd`.
 #[test]
 fn fixed_delay_of_ruby() {
-    let script = root().join("tests/live/programs/rules/fixed-delay.rb");
-    let script = script.to_str().expect("its path");
-    let ruby = |form| ["ruby", script, form];
-    pair_of("fixed-delay", &[], &ruby("fires"), &ruby("silent"));
+    pair_of_ruby("fixed-delay");
 }
 
 /// Goroutines that sleep at the same time, so that their runtime sleeps for a few milliseconds at a time; and goroutines that wait with
