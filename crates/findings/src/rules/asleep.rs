@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::path::Key;
 use timesink_analysis::stacks::Spot;
+use timesink_analysis::stretches::Stretches;
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::{Detail, WakeSource};
+use timesink_recording::words::{Detail, State, WakeSource};
 
-use super::fixed_delay;
+use super::{expired_timeouts, fixed_delay};
 use crate::awaiting::{followed, has_goroutines, has_place, slept_in_go, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::goroutine_sleeps::GoroutineSleeps;
@@ -123,6 +124,7 @@ fn by_program(
 fn may_sleep(inquiry: &Inquiry<'_>, owed: &Owed, key: &Key) -> bool {
     match key.detail {
         Some(Detail::Sleep) => true,
+        Some(Detail::Condition) if pauses(inquiry, key) => true,
         Some(Detail::Poll | Detail::Condition) => {
             event_loop::is_one(inquiry, key.object)
                 && !owed.is_to(key.process)
@@ -130,6 +132,44 @@ fn may_sleep(inquiry: &Inquiry<'_>, owed: &Owed, key: &Key) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a program waits on a condition as it would sleep: its time is over each time, and nothing else goes on meanwhile that may be
+/// what it waits for.
+fn pauses(inquiry: &Inquiry<'_>, key: &Key) -> bool {
+    /// On a CPU for less than this part of the time in these waits nothing goes on.
+    const IDLE: f64 = 0.1;
+    let groups = inquiry.waits().iter();
+    let own = groups.filter(|group| {
+        group.process == key.process
+            && group.detail == Detail::Condition
+            && group.object == key.object
+    });
+    let mut own = own.peekable();
+    if own.peek().is_none()
+        || !own.all(|group| expired_timeouts::is_pause(inquiry, group))
+        || event_loop::serves_others(inquiry, key.process)
+    {
+        return false;
+    }
+    let waits = inquiry.single_waits(|process| process == key.process);
+    let waits = waits
+        .filter(|(_, span)| span.detail == Detail::Condition && span.object() == key.object)
+        .map(|(_, span)| (span.t0, span.t1));
+    let waits = Stretches::of(waits.collect());
+    let timeline = inquiry.timeline;
+    let threads = timeline.threads.iter().enumerate();
+    let on_cpu = threads
+        .filter(|(_, thread)| thread.process == key.process)
+        .flat_map(|(slot, _)| timeline.spans_of(slot))
+        .filter(|span| span.state == State::Cpu);
+    let on_cpu_ns: u64 = on_cpu.map(|span| waits.within(span.t0, span.t1)).sum();
+    let has_children = timeline.threads.iter().any(|thread| {
+        let parent = thread.parent.and_then(|parent| inquiry.process_of(parent));
+        let is_child = parent == Some(key.process) && thread.process != key.process;
+        is_child && waits.within(thread.start, thread.end) > 0
+    });
+    !has_children && (on_cpu_ns as f64) < waits.ns() as f64 * IDLE
 }
 
 /// The processes on the path whose programs sleep there.
@@ -209,7 +249,9 @@ fn suspect(
         return None;
     }
     let mut kinds = kinds(inquiry, &causes).into_iter();
-    let in_loop = kinds.any(|(detail, _)| detail != Some(Detail::Sleep));
+    let in_loop = kinds.any(|(detail, object)| {
+        detail != Some(Detail::Sleep) && event_loop::is_one(inquiry, object)
+    });
     let goroutines = sleepers.get(&process);
     let in_pieces = picked.quantile(0.5) < RULE.limit(inquiry, &limits::IN_LOOP) as u64;
     let goroutines = goroutines.filter(|goroutines| in_loop && in_pieces && !goroutines.are_none());

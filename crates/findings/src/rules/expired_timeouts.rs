@@ -8,7 +8,6 @@ use timesink_analysis::waits::{Over, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, Language, ObjectKind, State, WakeSource};
 
-use super::fixed_delay;
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
@@ -166,7 +165,6 @@ fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
         What::Spans(picked.spans().clone()),
         BTreeSet::from([group.process]),
     );
-    let advised = sleeps_in_ruby(inquiry, group).then(|| fixed_delay::RULE.advice.to_owned());
     let suspect = Suspect::new(title, fix, Weight::within(causes, picked.ns()))
         .of(group.process)
         .about(group.object)
@@ -181,16 +179,7 @@ fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
             Piece::Count(group.count()),
             " waits in all"
         ]);
-    Some(match advised {
-        Some(advice) => suspect.advised(advice),
-        None => suspect,
-    })
-}
-
-/// Whether these are sleeps of Ruby's, which polls a descriptor of its own then.
-fn sleeps_in_ruby(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
-    let mut functions = inquiry.functions(group.stack);
-    group.detail == Detail::Event && functions.any(|function| function.language == Language::Ruby)
+    Some(suspect)
 }
 
 fn title(
@@ -201,7 +190,6 @@ fn title(
     expired: u64,
 ) -> Sentence {
     let mut title = match group.detail {
-        _ if sleeps_in_ruby(inquiry, group) => say![group.process, " sleeps"],
         Detail::Condition => say![group.process, " times out waiting on a condition variable"],
         _ => say![
             group.process,
@@ -220,10 +208,7 @@ fn title(
         " ".into(),
         Piece::Count(expired),
         if expired == 1 { " time" } else { " times" }.into(),
-        match sleeps_in_ruby(inquiry, group) {
-            true => ", ".into(),
-            false => ", after ".into(),
-        },
+        ", after ".into(),
         Piece::Time(over.asked_ns),
     ]);
     if expired > 1 {
@@ -317,7 +302,7 @@ fn is_scheduler(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
 
 /// Whether a program waits at a condition again and again at one place, and nobody ever signals it: such a wait is a pause that may be cut
 /// short, or a look now and then whether something has happened.
-fn is_pause(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+pub(super) fn is_pause(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     /// Who is told to end is woken for that.
     const AT_THE_END: u64 = 1;
     let place = |group: &WaitGroup| {
