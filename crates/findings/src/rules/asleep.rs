@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::path::Key;
 use timesink_analysis::stacks::Spot;
 use timesink_analysis::stretches::Stretches;
+use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State, WakeSource};
 
@@ -146,8 +147,9 @@ fn pauses(inquiry: &Inquiry<'_>, key: &Key) -> bool {
             && group.object == key.object
     });
     let mut own = own.peekable();
+    let expires = |group: &WaitGroup| group.expired > 0 && 2 * group.expired >= group.asked;
     if own.peek().is_none()
-        || !own.all(|group| expired_timeouts::is_pause(inquiry, group))
+        || !own.all(|group| expires(group) && expired_timeouts::is_pause(inquiry, group))
         || event_loop::serves_others(inquiry, key.process)
     {
         return false;

@@ -129,7 +129,12 @@ fn suspect(
         return None;
     }
     // The one with something in it: a folder or a journal is flushed for its sake.
-    files.sort_by_key(|&(count, object)| (Reverse(count), Reverse(written(object)), object));
+    // Counts that are estimated differ a little, too.
+    let most = files.iter().map(|(count, _)| *count).max().unwrap_or(0);
+    files.sort_by_key(|&(count, object)| {
+        let is_rarer = count.saturating_mul(5) < most.saturating_mul(4);
+        (is_rarer, Reverse(written(object)), Reverse(count), object)
+    });
     let &first = files.first()?;
     let (_, object) = first;
     let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();

@@ -2,6 +2,7 @@
 
 use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
+use timesink_recording::tables::Object;
 
 use crate::cases::case;
 use crate::drawn::findings_of;
@@ -227,4 +228,35 @@ fn what_is_flushed_has_to_be_written_all_the_same() {
 fn what_is_around_is_not_taken_away_twice() {
     let [least, _, most] = gain("rewritten-whole", &case("rewritten-whole.fires"));
     assert!(least >= 750 && most <= 850, "{least} {most}");
+}
+
+/// Of a file and its folder, which are flushed for each commit, the file is named, though more flushes of the folder were estimated:
+/// calls of a program that makes many are timed now and then.
+#[test]
+fn the_file_and_not_its_folder_is_named() {
+    let recording = recording(
+        "run wall 1s
+process 1 import
+thread 1.1 tid 1 import
+object folder file /srv/data
+object rows.db file /srv/data/rows.db
+1.1: cpu 0..1ms
+for n in 1..50
+  | cpu +1ms | wait +5ms flush folder by block device call fsync stack \"main;commit\"
+  | wait +5ms flush rows.db by block device call fdatasync stack \"main;commit\"
+end
+call 1.1 fsync folder count 52 ns 250ms
+call 1.1 fdatasync rows.db count 50 ns 250ms
+call 1.1 pwrite64 rows.db count 50 bytes 5000
+",
+    );
+    let findings = findings_of(&recording, &Limits::default());
+    let first = findings.told.first().expect("a finding");
+    assert_eq!(first.rule.name, "flush-per-record");
+    let objects = recording.rows::<Object>().expect("objects");
+    let named = objects
+        .iter()
+        .find(|object| Some(object.object) == first.suspect.object);
+    let path = named.and_then(|object| object.path.as_deref());
+    assert_eq!(path, Some("/srv/data/rows.db"));
 }
