@@ -16,7 +16,7 @@ use timesink_recording::words::{Detail, Language, State};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
     advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python or Ruby, use processes",
     wrong_if: "the threads are there to wait for many things at a time, not to compute",
-    limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS],
+    limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS, &limits::RUBYS],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -66,6 +66,13 @@ mod limits {
         unit: Unit::Count,
         means: "minimum number of waits",
     };
+    /// A thread of Ruby has its turn for 100 ms, where one of Python's has 5: twenty waits are two seconds.
+    pub static RUBYS: Limit = Limit {
+        name: "waits in Ruby",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "the same of threads of Ruby, which take turns of 100 ms",
+    };
 }
 
 /// Who works less than this part of what the busiest does is no worker.
@@ -80,6 +87,16 @@ struct Turns {
     wait_ns: u64,
     /// Of an interpreter's own: which.
     interpreter: Option<Language>,
+}
+
+impl Turns {
+    /// How many waits are enough.
+    fn enough(&self) -> &'static Limit {
+        match self.interpreter {
+            Some(Language::Ruby) => &limits::RUBYS,
+            _ => &limits::WAITS,
+        }
+    }
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
@@ -112,7 +129,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let share = turns.wait_ns as f64 / sum(|row| row.wait_ns).max(1) as f64;
     let count = turns.waits.len() as u64;
     if share < RULE.limit(inquiry, &limits::SHARE)
-        || (count as f64) < RULE.limit(inquiry, &limits::WAITS)
+        || (count as f64) < RULE.limit(inquiry, turns.enough())
     {
         return None;
     }
@@ -275,6 +292,7 @@ fn told(
         .iter()
         .find(|group| group.process == process && group.object == Some(turns.lock));
     let count = turns.waits.len() as u64;
+    let enough = turns.enough();
     let first: Vec<usize> = turns.waits.iter().copied().take(3).collect();
     let fix = Fix::Change(Change {
         what: What::Spans(turns.waits.into_iter().collect()),
@@ -294,7 +312,7 @@ fn told(
             share,
             &limits::SHARE,
         )
-        .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
+        .held(inquiry, &RULE, "waits", count as f64, enough)
         .told(say![
             "together they use ",
             Piece::Percent(demand * 100.0),
