@@ -10,6 +10,8 @@
 //! what timesink itself takes to write down what it is told: they cannot be left out. Who starts has some credit, so that a short program,
 //! and the burst of calls of a program that starts, are timed whole.
 
+use crate::spool::EventCosts;
+
 /// How much may be spent in advance.
 const CREDIT_NS: f64 = 10e6;
 /// A window lasts at least this long.
@@ -79,15 +81,6 @@ pub fn mean_return_ns(counted: &[CountedEvents]) -> f64 {
     ns as f64 / returns.max(1) as f64
 }
 
-/// What one of each costs, nanoseconds.
-#[derive(Debug, Clone, Copy)]
-pub struct Prices {
-    pub call_ns: f64,
-    /// Of that, what is done as the call returns.
-    pub return_ns: f64,
-    pub switch_ns: f64,
-}
-
 /// What was spent on one processor, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spent {
@@ -97,27 +90,21 @@ struct Spent {
     others: f64,
 }
 
-impl Prices {
-    fn spent_on(&self, events: CountedEvents) -> Spent {
-        // A call that looks up a path takes longer than the one by which the price is known.
-        let call_ns = match events.returns {
-            0 => self.call_ns,
-            _ => (self.call_ns - self.return_ns).max(0.0) + mean_return_ns(&[events]),
-        };
-        let unrecorded_ns = self.call_ns * UNRECORDED;
-        Spent {
-            calls: events.calls as f64 * call_ns
-                + events.unrecorded_calls as f64 * unrecorded_ns
-                + events.call_stacks_ns as f64,
-            others: events.switches as f64 * self.switch_ns + events.samples_ns as f64,
-        }
+fn spent_on(events: CountedEvents, prices: &EventCosts) -> Spent {
+    let call_ns = prices.call_with_returns(events.returns_ns, events.returns);
+    let unrecorded_ns = prices.call_ns * UNRECORDED;
+    Spent {
+        calls: events.calls as f64 * call_ns
+            + events.unrecorded_calls as f64 * unrecorded_ns
+            + events.call_stacks_ns as f64,
+        others: events.switches as f64 * prices.switch_ns + events.samples_ns as f64,
     }
 }
 
 pub struct Budget {
     /// The share of a processor's time that recording may cost; `None`: no limit.
     share: Option<f64>,
-    prices: Prices,
+    prices: EventCosts,
     timing: bool,
     /// When all began.
     began: u64,
@@ -136,7 +123,7 @@ pub struct Budget {
 impl Budget {
     pub fn new(
         share: Option<f64>,
-        prices: Prices,
+        prices: EventCosts,
         now: u64,
         own_ns: u64,
         counted: Vec<CountedEvents>,
@@ -197,7 +184,7 @@ impl Budget {
         counted
             .iter()
             .zip(before)
-            .map(|(now, before)| self.prices.spent_on(now.since(before)))
+            .map(|(now, before)| spent_on(now.since(before), &self.prices))
             .max_by(|a, b| (a.calls + a.others).total_cmp(&(b.calls + b.others)))
             .unwrap_or_default()
     }
@@ -225,10 +212,11 @@ impl Budget {
 mod tests {
     use super::*;
 
-    const PRICES: Prices = Prices {
+    const PRICES: EventCosts = EventCosts {
         call_ns: 400.0,
         return_ns: 200.0,
         switch_ns: 500.0,
+        start_ns: 0,
     };
 
     fn calls(calls: u64) -> Vec<CountedEvents> {

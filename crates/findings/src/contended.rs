@@ -167,8 +167,7 @@ impl Contended {
         let mut of_peers: BTreeSet<(ProcessId, Detail)> = BTreeSet::new();
         let waits = path.segments.iter().filter(|s| s.state == State::Wait);
         for segment in waits {
-            let meanwhile_ns = self.during.within(segment.t0, segment.t1);
-            if 2 * meanwhile_ns < segment.ns().max(1) {
+            if !self.is_mostly_during(segment.t0, segment.t1) {
                 continue;
             }
             let process = timeline.threads[segment.slot].process;
@@ -190,6 +189,11 @@ impl Contended {
         self.add_beside_path(inquiry, held, &of_peers);
     }
 
+    /// Whether any of them waits in half of a stretch or more.
+    fn is_mostly_during(&self, from: Nanos, until: Nanos) -> bool {
+        2 * self.during.within(from, until) >= until.since(from).max(1)
+    }
+
     /// Who else of the peers waits for the same meanwhile, such as another process of a server: the path follows one of them at a time.
     fn add_beside_path(
         &self,
@@ -207,9 +211,7 @@ impl Contended {
             let waits = timeline.indexed(slot).filter(|(_, span)| {
                 span.state == State::Wait && of_peers.contains(&(program, span.detail))
             });
-            let meanwhile = waits.filter(|(_, span)| {
-                2 * self.during.within(span.t0, span.t1) >= span.t1.since(span.t0)
-            });
+            let meanwhile = waits.filter(|(_, span)| self.is_mostly_during(span.t0, span.t1));
             held.waits.extend(meanwhile.map(|(at, _)| at));
         }
     }

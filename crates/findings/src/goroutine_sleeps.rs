@@ -34,7 +34,6 @@ impl Parked {
 /// The goroutines of a process that sleep.
 #[derive(Default)]
 pub struct GoroutineSleeps {
-    /// In the order of time.
     sleeps: Vec<Parked>,
     /// When any of them sleeps, and when any goroutine waits for the network.
     asleep: Stretches,
@@ -68,7 +67,6 @@ impl GoroutineSleeps {
                 }
             }
         }
-        sleeps.sort_by_key(|sleep| sleep.from);
         let asleep = sleeps.iter().map(|sleep| (sleep.from, sleep.until));
         GoroutineSleeps {
             asleep: Stretches::of(asleep.collect()),

@@ -90,13 +90,25 @@ pub fn pair_in(rule: &str, name: &str) {
     pair_of(rule, &[], &[path, "fires"], &[path, "silent"]);
 }
 
-/// The two forms of a rule's program in Ruby.
+/// The two forms of a rule's script, which has this ending.
+#[track_caller]
+fn pair_of_script(interpreter: &str, rule: &str, ending: &str) {
+    let script = root().join(format!("tests/live/programs/rules/{rule}.{ending}"));
+    let script = script.to_str().expect("its path");
+    let run = |form| [interpreter, script, form];
+    pair_of(rule, &[], &run("fires"), &run("silent"));
+}
+
+/// The same in Ruby.
 #[track_caller]
 pub fn pair_of_ruby(rule: &str) {
-    let script = root().join(format!("tests/live/programs/rules/{rule}.rb"));
-    let script = script.to_str().expect("its path");
-    let ruby = |form| ["ruby", script, form];
-    pair_of(rule, &[], &ruby("fires"), &ruby("silent"));
+    pair_of_script("ruby", rule, "rb");
+}
+
+/// The same in the system's Python.
+#[track_caller]
+pub fn pair_of_python(rule: &str) {
+    pair_of_script("/usr/bin/python3", rule, "py");
 }
 
 /// Two commands, of which the first has the cause and the second only looks like it.

@@ -365,17 +365,11 @@ fn cost(since: u64, t: u64) -> Option<u64> {
 
 /// What recording cost a thread beside what was measured. What the switch program measured of itself is in `tracer_ns`, with
 /// stacks; the rest of what a switch costs, getting into the program and out, is known from the start only. So it is of calls, of
-/// which some have their return measured: one that looks up a path takes longer than the one by which the start knows it.
+/// which some have their return measured.
 fn estimated_ns(costs: &EventCosts, x: &e::ts_end) -> f64 {
     let switches = (x.voluntary + x.involuntary) as f64;
     let switching = x.tracer_ns.saturating_sub(x.stacks_ns) as f64;
-    let call_ns = match x.returns {
-        0 => costs.call_ns,
-        returns => {
-            let return_ns = x.returns_ns as f64 / returns as f64;
-            (costs.call_ns - costs.return_ns).max(0.0) + return_ns
-        }
-    };
+    let call_ns = costs.call_with_returns(x.returns_ns, x.returns);
     x.calls as f64 * call_ns + (switches * costs.switch_ns - switching).max(0.0)
 }
 

@@ -413,10 +413,7 @@ impl<'a> Context<'a> {
     /// which waits for the descriptor by which it is told of signals.
     fn sleeps(&self, detail: Detail, stack: StackId, asked_ns: Option<u64>, ns: u64) -> bool {
         // A thread of Ruby that waits for the interpreter looks at the time again and again, too.
-        let is_turn = || {
-            let turn = RUBYS_TURN_NS.saturating_sub(RUBYS_TURN_NS / 100)..=RUBYS_TURN_NS;
-            asked_ns.is_some_and(|asked| turn.contains(&asked))
-        };
+        let is_turn = || asked_ns.is_some_and(|asked| RUBYS_TURN_NS.contains(&asked));
         let expires = || lasted_as_asked(detail, asked_ns, ns) && self.stacks.is_in_ruby(stack);
         match detail {
             Detail::Condition => self.stacks.sleeps(stack) || !is_turn() && expires(),
@@ -741,8 +738,8 @@ fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u1
     }
 }
 
-/// After so long a thread of Ruby that waits for the interpreter has the one that has it give it up.
-const RUBYS_TURN_NS: u64 = 100_000_000;
+/// After 100 ms a thread of Ruby that waits for the interpreter has the one that has it give it up: what is left of that as the call begins.
+const RUBYS_TURN_NS: std::ops::RangeInclusive<u64> = 99_000_000..=100_000_000;
 
 /// Whether a wait lasted as long as it was asked to: then it ended by itself, also where nobody told what ended it. (There
 /// are kernels that do not tell what happens while certain processes have the processor, such as a sandbox's first.) What was

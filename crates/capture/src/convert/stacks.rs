@@ -377,25 +377,23 @@ impl StackRows {
     /// threads wait on a condition variable.
     pub fn sleeps(&self, stack: StackId) -> bool {
         const SLEEPS: [&str; 1] = ["java.lang.Thread.sleep"];
-        let up = |stack: &StackId| self.stacks[stack.index()].parent;
-        let mut callers = std::iter::successors(Some(stack), up);
-        callers.any(|stack| {
-            let frame = self.stacks[stack.index()].frame;
-            SLEEPS.contains(&self.frames[frame.index()].function.as_str())
-        })
+        let mut frames = self.frames_of(stack);
+        frames.any(|frame| SLEEPS.contains(&frame.function.as_str()))
     }
 
     /// Whether the innermost function that a compiler did not make machine code of is Ruby's.
     pub fn is_in_ruby(&self, stack: StackId) -> bool {
-        let up = |stack: &StackId| self.stacks[stack.index()].parent;
-        let callers = std::iter::successors(Some(stack), up);
-        let mut languages = callers.map(|stack| {
-            let frame = self.stacks[stack.index()].frame;
-            self.frames[frame.index()].language
-        });
+        let mut languages = self.frames_of(stack).map(|frame| frame.language);
         let inner =
             languages.find(|language| !matches!(language, Language::Kernel | Language::Native));
         inner == Some(Language::Ruby)
+    }
+
+    /// Innermost first.
+    fn frames_of(&self, stack: StackId) -> impl Iterator<Item = &Frame> {
+        let up = |stack: &StackId| self.stacks[stack.index()].parent;
+        let callers = std::iter::successors(Some(stack), up);
+        callers.map(|stack| &self.frames[self.stacks[stack.index()].frame.index()])
     }
 
     /// The stack of a node with kernel frames, innermost first, on top of it.

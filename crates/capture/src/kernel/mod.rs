@@ -400,27 +400,24 @@ impl Kernel {
     /// How many calls have been timed and switches noted, and what was measured of that and of samples, by processor.
     pub fn counted(&self) -> Vec<CountedEvents> {
         let gathered = self.by_processor("gathered", 0);
-        let timed = |counter| self.counters("timed", counter);
-        let columns = [
-            timed(events::TS_CALLS_RECORDED),
-            timed(events::TS_CALLS_UNRECORDED),
-            timed(events::TS_CALLS_RETURNS_NS),
-            timed(events::TS_CALLS_RETURNS),
-            timed(events::TS_CALLS_STACKS_NS),
-            timed(events::TS_CALLS_SAMPLES_NS),
-        ];
-        let at = |column: usize, cpu: usize| columns[column].get(cpu).copied().unwrap_or(0);
-        let all = gathered.iter().enumerate();
-        all.map(|(cpu, value)| CountedEvents {
+        let noted = |value: &Vec<u8>| CountedEvents {
             switches: probes::switches(value),
-            calls: at(0, cpu),
-            unrecorded_calls: at(1, cpu),
-            returns_ns: at(2, cpu),
-            returns: at(3, cpu),
-            call_stacks_ns: at(4, cpu),
-            samples_ns: at(5, cpu),
-        })
-        .collect()
+            ..CountedEvents::default()
+        };
+        let mut all: Vec<CountedEvents> = gathered.iter().map(noted).collect();
+        let mut fill = |counter, field: fn(&mut CountedEvents) -> &mut u64| {
+            let values = self.counters("timed", counter);
+            all.iter_mut()
+                .zip(values)
+                .for_each(|(one, value)| *field(one) = value);
+        };
+        fill(events::TS_CALLS_RECORDED, |one| &mut one.calls);
+        fill(events::TS_CALLS_UNRECORDED, |one| &mut one.unrecorded_calls);
+        fill(events::TS_CALLS_RETURNS_NS, |one| &mut one.returns_ns);
+        fill(events::TS_CALLS_RETURNS, |one| &mut one.returns);
+        fill(events::TS_CALLS_STACKS_NS, |one| &mut one.call_stacks_ns);
+        fill(events::TS_CALLS_SAMPLES_NS, |one| &mut one.samples_ns);
+        all
     }
 
     /// The turns that processors have gathered and not handed over. Only after all is detached.

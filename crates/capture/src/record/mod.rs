@@ -37,7 +37,7 @@ use timesink_recording::files::{self, Folder};
 use timesink_recording::words::Moment;
 
 use crate::address_space::Watch;
-use crate::budget::{self, Budget, BudgetStep, Prices};
+use crate::budget::{self, Budget, BudgetStep};
 use crate::clock::{now_ns, CpuClock};
 use crate::environment;
 use crate::error::Error;
@@ -320,14 +320,6 @@ fn create(options: &Options) -> Result<(Folder, Option<File>, spool::Writer), Er
     Identity::acting(options.identity.as_ref(), make)?
 }
 
-fn prices(costs: &EventCosts) -> Prices {
-    Prices {
-        call_ns: costs.call_ns,
-        return_ns: costs.return_ns,
-        switch_ns: costs.switch_ns,
-    }
-}
-
 struct Session {
     // The ring borrows nothing, but must go before the kernel's object.
     ring: Ring,
@@ -401,7 +393,7 @@ impl Session {
             sink,
             folder,
             lock,
-            budget: Budget::new(None, prices(&EventCosts::default()), 0, 0, Vec::new()),
+            budget: Budget::new(None, EventCosts::default(), 0, 0, Vec::new()),
             reader: own_reader,
             keep_files: options.keep_files,
             bpf_programs,
@@ -573,7 +565,7 @@ impl Session {
         };
         self.budget = Budget::new(
             share,
-            prices(&begin.cost),
+            begin.cost,
             begin.zero,
             self.cpu_at_zero,
             self.kernel.counted(),

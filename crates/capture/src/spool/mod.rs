@@ -65,6 +65,17 @@ pub struct EventCosts {
     pub start_ns: u64,
 }
 
+impl EventCosts {
+    /// What timing a call costs where noting its return takes so long in so many calls: one that looks up a path takes longer than the
+    /// one by which the start knows it.
+    pub fn call_with_returns(&self, returns_ns: u64, returns: u64) -> f64 {
+        match returns {
+            0 => self.call_ns,
+            _ => (self.call_ns - self.return_ns).max(0.0) + returns_ns as f64 / returns as f64,
+        }
+    }
+}
+
 /// How it ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EndNote {

@@ -51,7 +51,7 @@ mod limits {
         name: "loop sleep",
         value: 10e6,
         unit: Unit::Nanoseconds,
-        means: "minimum length of a sleep in an event loop; shorter ones may be part of waiting for something else, but where goroutines sleep and none waits for the network",
+        means: "minimum length of a sleep in an event loop; shorter ones may be part of a wait for something else, except where goroutines sleep and none waits for the network",
     };
 }
 
@@ -60,7 +60,8 @@ const ALIKE: f64 = 0.9;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let owed = Owed::of(inquiry);
-    let sleepers: BTreeMap<ProcessId, GoroutineSleeps> = sleepers(inquiry, &owed)
+    let causes = inquiry.waits_on_path(|key| may_sleep(inquiry, &owed, key));
+    let sleepers: BTreeMap<ProcessId, GoroutineSleeps> = sleepers(inquiry, &causes)
         .into_iter()
         .map(|process| (process, GoroutineSleeps::of(inquiry, process)))
         .collect();
@@ -71,13 +72,13 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     // told together here.
     let delays = fixed_delay::delays(inquiry).into_iter();
     let of_one_length: BTreeSet<usize> = delays.flat_map(|delay| delay.sleeps).collect();
-    let others = by_program(inquiry, &sleepers, &owed, &of_one_length);
-    let all = by_program(inquiry, &sleepers, &owed, &BTreeSet::new());
+    let others = by_program(inquiry, &sleepers, &causes, &of_one_length);
+    let all = by_program(inquiry, &sleepers, &causes, &BTreeSet::new());
     let programs = all.iter();
     programs
         .filter_map(|(&program, all)| {
             let others = others.get(&program).cloned();
-            let asleep = |slept| suspect(inquiry, program, &owed, &sleepers, slept);
+            let asleep = |slept| suspect(inquiry, program, &causes, &sleepers, slept);
             let others = others.and_then(asleep);
             others.or_else(|| {
                 let all = all.clone();
@@ -101,12 +102,12 @@ fn processes(inquiry: &Inquiry<'_>, sleeps: &BTreeSet<usize>) -> BTreeSet<Proces
 fn by_program(
     inquiry: &Inquiry<'_>,
     sleepers: &BTreeMap<ProcessId, GoroutineSleeps>,
-    owed: &Owed,
+    causes: &[usize],
     told: &BTreeSet<usize>,
 ) -> BTreeMap<ProcessId, BTreeSet<usize>> {
     let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
     for (&process, goroutines) in sleepers {
-        let slept = slept(inquiry, process, owed, told, goroutines);
+        let slept = slept(inquiry, process, causes, told, goroutines);
         // Of goroutines the runtime waits for the next timer of all: whether one of them looks again and again is not seen in that.
         let looks = Rows::of_looks(inquiry, process, &slept).filter(|_| goroutines.are_none());
         let slept = looks.map_or(slept, |rows| rows.last());
@@ -174,12 +175,11 @@ fn pauses(inquiry: &Inquiry<'_>, key: &Key) -> bool {
     !has_children && (on_cpu_ns as f64) < waits.ns() as f64 * IDLE
 }
 
-/// The processes on the path whose programs sleep there.
-fn sleepers(inquiry: &Inquiry<'_>, owed: &Owed) -> BTreeSet<ProcessId> {
-    let causes = inquiry.waits_on_path(|key| may_sleep(inquiry, owed, key));
-    let causes = causes.into_iter();
+/// The processes on the path whose programs sleep there, for these causes.
+fn sleepers(inquiry: &Inquiry<'_>, causes: &[usize]) -> BTreeSet<ProcessId> {
+    let causes = causes.iter();
     let programs: BTreeSet<ProcessId> = causes
-        .filter_map(|at| Some(inquiry.outlook.causes.get(at)?.cause.key.process))
+        .filter_map(|&at| Some(inquiry.outlook.causes.get(at)?.cause.key.process))
         .collect();
     let threads = inquiry.timeline.threads.iter();
     let on_path = threads.filter(|t| inquiry.outlook.in_threads.contains_key(&t.thread));
@@ -190,11 +190,13 @@ fn sleepers(inquiry: &Inquiry<'_>, owed: &Owed) -> BTreeSet<ProcessId> {
     on_path.map(|t| t.process).filter(asleep).collect()
 }
 
-/// What the processes of this one's program sleep on the path, as causes.
-fn on_path(inquiry: &Inquiry<'_>, process: ProcessId, owed: &Owed) -> Vec<usize> {
-    inquiry.waits_on_path(|key| {
-        inquiry.same_program(key.process, process) && may_sleep(inquiry, owed, key)
-    })
+/// Of these causes those of the processes of this one's program.
+fn of_program(inquiry: &Inquiry<'_>, process: ProcessId, causes: &[usize]) -> Vec<usize> {
+    let is_own = |at: &usize| {
+        let on_path = inquiry.outlook.causes.get(*at);
+        on_path.is_some_and(|one| inquiry.same_program(one.cause.key.process, process))
+    };
+    causes.iter().copied().filter(is_own).collect()
 }
 
 /// What these causes wait for.
@@ -210,11 +212,11 @@ fn kinds(inquiry: &Inquiry<'_>, causes: &[usize]) -> BTreeSet<(Option<Detail>, O
 fn slept(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
-    owed: &Owed,
+    causes: &[usize],
     told: &BTreeSet<usize>,
     goroutines: &GoroutineSleeps,
 ) -> BTreeSet<usize> {
-    let kinds = kinds(inquiry, &on_path(inquiry, process, owed));
+    let kinds = kinds(inquiry, &of_program(inquiry, process, causes));
     let waits = inquiry.single_waits(|of| of == process);
     let least = RULE.limit(inquiry, &limits::IN_LOOP);
     let slept = waits.filter(|(at, span)| {
@@ -234,11 +236,11 @@ fn slept(
 fn suspect(
     inquiry: &Inquiry<'_>,
     program: ProcessId,
-    owed: &Owed,
+    causes: &[usize],
     sleepers: &BTreeMap<ProcessId, GoroutineSleeps>,
     slept: BTreeSet<usize>,
 ) -> Option<Suspect> {
-    let causes = on_path(inquiry, program, owed);
+    let causes = of_program(inquiry, program, causes);
     let all = Picked::of_program(inquiry, slept.iter().copied())?;
     let picked = Picked::of_program(
         inquiry,
@@ -254,9 +256,8 @@ fn suspect(
     let in_loop = kinds.any(|(detail, object)| {
         detail != Some(Detail::Sleep) && event_loop::is_one(inquiry, object)
     });
-    let goroutines = sleepers.get(&process);
+    let goroutines = sleepers.get(&process)?;
     let in_pieces = picked.quantile(0.5) < RULE.limit(inquiry, &limits::IN_LOOP) as u64;
-    let goroutines = goroutines.filter(|goroutines| in_loop && in_pieces && !goroutines.are_none());
     let mut title = match picked.processes().len() {
         1 => say![process, " sleeps "],
         many => say![
@@ -266,10 +267,12 @@ fn suspect(
             " sleep "
         ],
     };
-    title.0.extend(match goroutines {
-        Some(goroutines) => in_goroutines(goroutines.goroutines(), picked.ns()),
-        None => times(&picked, in_loop && !has_goroutines(inquiry, process)),
-    });
+    title
+        .0
+        .extend(match in_loop && in_pieces && !goroutines.are_none() {
+            true => in_goroutines(goroutines.goroutines(), picked.ns()),
+            false => times(&picked, in_loop && !has_goroutines(inquiry, process)),
+        });
     let mut suspect = all
         .suspect(inquiry, title, 0.0)
         .held(inquiry, &RULE, "share of the path", share, &limits::PART)
@@ -278,7 +281,7 @@ fn suspect(
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
         ]);
-        suspect.frames = place(inquiry, &picked);
+        suspect.frames = place(inquiry, &picked, goroutines);
         suspect = suspect.or_in_task(inquiry, process);
     }
     // A shell sleeps in a process of its own, which has no place to show.
@@ -289,15 +292,14 @@ fn suspect(
 }
 
 /// Where a program sleeps in its event loop: the task that does, or what follows.
-pub(super) fn place(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
+pub(super) fn place(
+    inquiry: &Inquiry<'_>,
+    picked: &Picked,
+    goroutines: &GoroutineSleeps,
+) -> Vec<Spot> {
     let slept = match has_goroutines(inquiry, picked.process()) {
-        true => {
-            let place = GoroutineSleeps::of(inquiry, picked.process()).place(inquiry);
-            match place.is_empty() {
-                true => slept_in_go(inquiry, picked.process()),
-                false => place,
-            }
-        }
+        true if goroutines.are_none() => slept_in_go(inquiry, picked.process()),
+        true => goroutines.place(inquiry),
         false => slept_until(inquiry, picked.spans()),
     };
     match slept.is_empty() {

@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
     name: "false-pool",
     looks_for: "threads that run one at a time because all of them need the same lock",
     why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
-    advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python or Ruby, use processes",
+    advice: "give each thread its own data, or hold the lock only while accessing shared data; in Python or Ruby, use processes",
     wrong_if: "the threads are there to wait for many things at a time, not to compute",
     limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS, &limits::RUBYS],
     blames: Blames::Program,
@@ -165,8 +165,8 @@ fn of_interpreter(
     let busiest = workers.iter().max_by_key(|row| row.cpu_ns);
     let frames = busiest.map_or(Vec::new(), |row| inquiry.mostly_in(row.thread));
     let advice = match language {
-        Language::Ruby => "compute in processes (fork, a gem such as parallel) or in Ractors instead of threads",
-        _ => "compute in processes instead of threads (multiprocessing, ProcessPoolExecutor), or in calls that release the GIL",
+        Language::Ruby => "use processes (fork, or the parallel gem) or Ractors instead of threads for computation",
+        _ => "use processes instead of threads for computation (multiprocessing, ProcessPoolExecutor), or calls that release the GIL",
     };
     let suspect = suspect.advised(advice.to_owned());
     match frames.is_empty() {
@@ -279,8 +279,8 @@ fn told(
         " run one at a time, under "
     ];
     title.0.push(match turns.interpreter {
-        Some(Language::Ruby) => "the global lock of Ruby's virtual machine (GVL)".into(),
-        Some(_) => "the global interpreter lock of Python (GIL)".into(),
+        Some(Language::Ruby) => "Ruby's global VM lock (GVL)".into(),
+        Some(_) => "Python's global interpreter lock (GIL)".into(),
         None => "the lock ".into(),
     });
     if turns.interpreter.is_none() {

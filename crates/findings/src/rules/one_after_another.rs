@@ -51,20 +51,20 @@ mod limits {
         name: "programs",
         value: 6.0,
         unit: Unit::Count,
-        means: "for programs that are executed: minimum number of runs of the same program, one after another",
+        means: "for child programs: minimum number of runs of the same program, one after another",
     };
     /// A compiler takes 30 ms and more, and is started one at a time by a make without -j.
     pub static WORK: Limit = Limit {
         name: "work",
         value: 20e6,
         unit: Unit::Nanoseconds,
-        means: "for programs that are executed: minimum average lifetime",
+        means: "for child programs: minimum average lifetime",
     };
     pub static ON_CPU: Limit = Limit {
         name: "on CPU",
         value: 0.7,
         unit: Unit::Share,
-        means: "for programs that are executed: minimum share of that lifetime spent on CPU; everything else may use at most the remaining share of the other CPUs",
+        means: "for child programs: minimum share of that lifetime spent on CPU; everything else may use at most the remaining share of the other CPUs",
     };
 }
 

@@ -12,6 +12,7 @@ use timesink_recording::Nanos;
 use super::asleep;
 use crate::awaiting::{has_goroutines, has_place};
 use crate::event_loop;
+use crate::goroutine_sleeps::GoroutineSleeps;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
 use crate::rule::{Blames, Rule, Suspect};
@@ -144,7 +145,8 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
             Piece::Time(picked.ns())
         ]);
     if in_loop || has_goroutines(inquiry, one.process) {
-        let place = asleep::place(inquiry, &picked);
+        let goroutines = GoroutineSleeps::of(inquiry, one.process);
+        let place = asleep::place(inquiry, &picked, &goroutines);
         if has_place(inquiry, &place) {
             suspect.frames = place;
         }

@@ -33,7 +33,7 @@ mod limits {
         name: "part",
         value: 0.5,
         unit: Unit::Share,
-        means: "minimum share of the time runnable that is behind real-time threads, where it is known behind whom; of all time runnable, half of that",
+        means: "minimum share of the runnable time spent waiting behind real-time threads, where the thread ahead is known; of all runnable time, half this share",
     };
 }
 

@@ -217,9 +217,9 @@ impl<'a> Conversation<'a> {
         lengths.sort_unstable();
         let quick_ns = quantile(&lengths, 0.05);
         // Where waits were lost there may have been quicker ones.
-        let may_be_near = inquiry.has_lost(LossKind::Waits);
-        let is_near = inquiry.facts.object(object).is_some_and(is_on_this_machine);
-        let way_ns = match is_near || may_be_near {
+        let may_be_near = inquiry.has_lost(LossKind::Waits)
+            || inquiry.facts.object(object).is_some_and(is_on_this_machine);
+        let way_ns = match may_be_near {
             true if quick_ns == 0 => ON_THIS_MACHINE_NS,
             true => quick_ns.min(ON_THIS_MACHINE_NS),
             false => quick_ns,

@@ -2,20 +2,12 @@
 
 use std::process::Command;
 
-use timesink_live::{output, pair, pair_of, pair_of_go, root, Folder};
-
-/// The script of a rule in `programs/rules`, run by the system's Python.
-fn python_pair(rule: &str) {
-    let script = root().join(format!("tests/live/programs/rules/{rule}.py"));
-    let script = script.to_str().expect("its path");
-    let form = |form| ["/usr/bin/python3", script, form];
-    pair_of(rule, &[], &form("fires"), &form("silent"));
-}
+use timesink_live::{output, pair, pair_of, pair_of_go, pair_of_python, root, Folder};
 
 /// Dates read by a function in Python, and by one in C.
 #[test]
 fn known_slow_function() {
-    python_pair("known-slow-function");
+    pair_of_python("known-slow-function");
 }
 
 /// A queue whose first is taken by moving all others, and a ring of things that are copied on their way.

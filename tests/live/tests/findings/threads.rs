@@ -1,15 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{pair, pair_in, pair_of, pair_of_go, pair_of_ruby, root, Peer};
-
-/// The two forms of a rule's program in Python.
-#[track_caller]
-fn pair_of_python(rule: &str) {
-    let script = root().join(format!("tests/live/programs/rules/{rule}.py"));
-    let script = script.to_str().expect("its path");
-    let python = |form| ["/usr/bin/python3", script, form];
-    pair_of(rule, &[], &python("fires"), &python("silent"));
-}
+use timesink_live::{pair, pair_in, pair_of_go, pair_of_python, pair_of_ruby, root, Peer};
 
 /// A lock that is held while its holder waits for a device, and one that is let go of before.
 #[test]
