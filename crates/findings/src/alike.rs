@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::{Event, FunctionIx, StackIx};
+use timesink_analysis::stacks::{is_beam, Event, FunctionIx, StackIx};
 use timesink_recording::ids::ThreadId;
 
 use crate::inquiry::Inquiry;
@@ -82,12 +82,14 @@ impl Work {
     }
 }
 
-/// Whether a runtime hands out work among threads of its own, as those of Java, JavaScript, Python and Go do: which
+/// Whether a runtime hands out work among threads of its own, as those of Java, JavaScript, Python, Go and Erlang do: which
 /// thread does what is not the program's choice there.
 pub fn is_managed(inquiry: &Inquiry<'_>) -> bool {
-    let mut functions = inquiry.stacks.code.functions.iter();
+    let code = &inquiry.stacks.code;
+    let mut functions = code.functions.iter();
     functions.any(|function| {
         function.is_script()
+            || code.file_of(function).is_some_and(is_beam)
             || matches!(
                 function.name.as_str(),
                 "runtime.mstart" | "runtime.mcall" | "runtime.goexit"

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{receives, sends, Role, Sockets};
-use timesink_analysis::stacks::futures;
+use timesink_analysis::stacks::{futures, is_beam, Code, StackIx};
 use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::{Came, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -34,7 +34,20 @@ pub fn waits(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
 fn is_parked(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     let code = &inquiry.stacks.code;
     let stack = group.stack.and_then(|stack| code.stack(stack));
-    group.detail == Detail::Condition && stack.is_some_and(|stack| futures::is_parked(code, stack))
+    let waits = |stack| futures::is_parked(code, stack) || is_beams(code, stack);
+    group.detail == Detail::Condition && stack.is_some_and(waits)
+}
+
+/// Whether a scheduler of the BEAM waits in a stack: no process of Erlang can go on.
+fn is_beams(code: &Code, stack: StackIx) -> bool {
+    let mut functions = code.functions_of(stack).into_iter();
+    functions.any(|at| {
+        let function = code.function(at);
+        matches!(
+            function.name.as_str(),
+            "ethr_event_wait" | "ethr_event_twait"
+        ) && code.file_of(function).is_some_and(is_beam)
+    })
 }
 
 /// Who was asked and never answered. A timer that is due may be what the one who asked allowed for that.

@@ -66,6 +66,8 @@ pub struct Suspect {
     pub object: Option<ObjectId>,
     /// The code, innermost first.
     pub frames: Vec<Spot>,
+    /// Who started the processes that it is about, where the code is theirs.
+    pub started_by: Option<ProcessId>,
     pub fix: Fix,
     /// What the fix may take along.
     pub around: Option<Around>,
@@ -103,6 +105,7 @@ impl Suspect {
             process: None,
             object: None,
             frames: Vec::new(),
+            started_by: None,
             fix,
             around: None,
             weight,

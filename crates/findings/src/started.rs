@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_recording::ids::ProcessId;
 
+use crate::awaiting::has_place;
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Suspect};
 
@@ -32,10 +33,7 @@ impl Suspect {
         const EXAMPLES: usize = 3;
         let mut places: BTreeMap<Line, StartPlace> = BTreeMap::new();
         for process in started {
-            let Some((example, stack)) = next_seen(inquiry, process) else {
-                continue;
-            };
-            let Some(line) = own_line(inquiry, stack) else {
+            let Some((example, stack, line)) = seen_at(inquiry, process) else {
                 continue;
             };
             let place = places.entry(line).or_insert(StartPlace {
@@ -52,11 +50,28 @@ impl Suspect {
             .into_iter()
             .max_by_key(|(line, place)| (place.count, Reverse(*line)));
         if let Some((_, place)) = most {
+            let thread = place.examples.first().map(|example| example.thread);
+            let by = thread.and_then(|thread| inquiry.process_of(thread));
+            self.started_by = by.filter(|&by| Some(by) != self.process);
             self.frames = inquiry.spots(place.stack);
             self.examples = place.examples;
         }
         self
     }
+}
+
+/// Where a process was started in a program's own code: by its parent or, where that is a shell without a script, by who started the
+/// shell.
+fn seen_at(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<(Example, StackIx, Line)> {
+    /// So many programs may only start the next one, such as shells and `env`.
+    const BETWEEN: usize = 4;
+    let parent = |process: &ProcessId| inquiry.facts.ledger.process(*process)?.row.parent;
+    let mut ancestors = std::iter::successors(Some(process), parent).take(BETWEEN);
+    ancestors.find_map(|started| {
+        let (example, stack) = next_seen(inquiry, started)?;
+        let line = own_line(inquiry, stack)?;
+        has_place(inquiry, &inquiry.spots(stack)).then_some((example, stack, line))
+    })
 }
 
 /// The first stack of a parent after it started a process, as long as that is there.

@@ -13,6 +13,7 @@ use timesink_recording::words::{Language, ModuleKind};
 
 use super::crates::{is_bare, of_compiler};
 use super::java_libraries::is_of_library;
+use super::names_on_demand::is_beam;
 use crate::slots::Slots;
 
 /// A stack, as an index into what [`Code`] keeps. It is only made by a [`Code`].
@@ -519,8 +520,8 @@ impl Code {
     }
 
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
-    /// library, the dynamic loader, what Node.js brings along, a stub on the way to another module, or something that
-    /// has no name.
+    /// library, the dynamic loader, what Node.js brings along, the virtual machine of Erlang, a stub on the way to another
+    /// module, or something that has no name.
     pub fn is_system(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
         let is_stub = found.name.ends_with("@plt");
@@ -533,6 +534,7 @@ impl Code {
         };
         let file = module.path.rsplit('/').next().unwrap_or_default();
         matches!(module.kind, ModuleKind::Kernel | ModuleKind::Vdso)
+            || is_beam(file)
             || [
                 "libc.so",
                 "libc-",

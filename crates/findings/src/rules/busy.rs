@@ -5,7 +5,7 @@
 use timesink_analysis::facts::last_part;
 use timesink_analysis::path::{DividedPart, Division, Within};
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{FunctionIx, Spot};
+use timesink_analysis::stacks::{names_on_demand, FunctionIx, Spot};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
@@ -394,12 +394,25 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>, computes: f64) -> Option<Su
     Some(match (named, in_kernel) {
         (true, _) => suspect,
         (false, true) => suspect.advised(CALLS.to_owned()),
-        (false, false) => suspect.advised(format!(
-            "install the debug symbols of {} (on Debian the package NAME-dbgsym, or a debuginfod server in \
-             DEBUGINFOD_URLS), then run timesink symbolize",
+        (false, false) => suspect.advised(ask_for_names(
             inquiry.program(process).map_or("it", last_part),
         )),
     })
+}
+
+/// How the functions of a program come by names.
+fn ask_for_names(program: &str) -> String {
+    match names_on_demand(program) {
+        Some(names) => format!(
+            "record it again with {} in the environment, which has {} write the names of its functions to /tmp, if nobody else uses \
+             this machine",
+            names.variable, names.runtime
+        ),
+        None => format!(
+            "install the debug symbols of {program} (on Debian the package NAME-dbgsym, or a debuginfod server in \
+             DEBUGINFOD_URLS), then run timesink symbolize"
+        ),
+    }
 }
 
 /// Whether most of what the path did in a program on processors has names.

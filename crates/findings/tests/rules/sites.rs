@@ -179,3 +179,44 @@ fn what_is_started_is_seen_where_it_is_started() {
         "{lines:?}"
     );
 }
+
+/// A program that sleeps, started by a shell without a script: told was no place at all, where the one who starts the shell is what can be
+/// changed.
+#[test]
+fn what_a_shell_starts_is_seen_where_the_shell_is_started() {
+    let mut text = String::from(
+        "run wall 700ms
+         process 1 php executable /usr/bin/php
+         thread 1.1 tid 1 php
+         frame convert function convert module /srv/x.php language php file /srv/x.php line 5\n",
+    );
+    for n in 2..12 {
+        let m = n + 20;
+        text += &format!("process {n} sh parent 1 executable /usr/bin/dash\n");
+        text += &format!("thread {n}.{n} tid {n} sh parent 1.1\n");
+        text += &format!("process {m} sleep parent {n} executable /usr/bin/sleep\n");
+        text += &format!("thread {m}.{m} tid {m} sleep parent {n}.{n}\n");
+    }
+    text += "1.1: cpu 0..1ms\n";
+    for n in 2..12 {
+        text += &format!(
+            " | cpu +1ms | wait +60ms pipe read p{n} by {n}.{n} call read stack \"convert;read\"\n"
+        );
+    }
+    for n in 2..12 {
+        let (m, from) = (n + 20, 2 + (n - 2) * 61);
+        text += &format!(
+            "{n}.{n}: cpu {from}ms..{}ms | wait +57ms child c{n} by {m}.{m} call wait4 | cpu +1ms
+             {m}.{m}: cpu {}ms..{}ms | wait +52ms sleep by timer call clock_nanosleep asked 52ms expired | cpu +1ms
+             image {n} fork {from}ms by 1.1 cost 60us
+             image {m} fork {}ms by {n}.{n} cost 60us\n",
+            from + 2,
+            from + 2,
+            from + 6,
+            from + 2,
+        );
+    }
+    let recording = recording(&text);
+    let seen = seen_of(&recording);
+    assert_eq!(seen.first().map(|seen| seen.lines[0].1), Some(Some(5)));
+}

@@ -18,6 +18,7 @@ pub(super) struct FindingPage<'a> {
     share: f64,
     on_path_ns: u64,
     process: Option<u32>,
+    started_by: Option<u32>,
     object: Option<String>,
     frames: Vec<&'a str>,
     places: Vec<PlacePage<'a>>,
@@ -182,6 +183,7 @@ fn finding_page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a
         share: finding.share,
         on_path_ns: finding.on_path_ns,
         process: suspect.process.map(|process| process.0),
+        started_by: suspect.started_by.map(|process| process.0),
         object: suspect.object.map(|id| names::object(report.facts, id)),
         frames: spots
             .clone()

@@ -2,6 +2,7 @@
 
 use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
+use timesink_analysis::stacks::{names_on_demand, FunctionIx};
 use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 
@@ -48,7 +49,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             format!("Not checked: {threads} without the kernel's figures"),
         );
     }
-    let faint = [ends(report), estimates(report), nameless_node(report)];
+    let faint = [ends(report), estimates(report), nameless_runtime(report)];
     for text in faint.iter().flatten() {
         lines.extend(wrap(text, "", Ink::Faint, style));
     }
@@ -226,38 +227,44 @@ fn estimates(report: &Report) -> Option<String> {
     (!parts.is_empty()).then(|| format!("~ estimated: {}", parts.join(" · ")))
 }
 
-/// How functions of JavaScript come by names, where they would have been seen with one.
-pub(super) fn nameless_node(report: &Report) -> Option<String> {
+/// How functions of a runtime come by names, where they would have been seen with one.
+pub(super) fn nameless_runtime(report: &Report) -> Option<String> {
     let ledger = &report.facts.ledger;
     let code = &report.stacks.code;
-    let is_node = |thread: &&ThreadLedger| {
-        let process = thread.process.and_then(|at| ledger.processes.get(at));
-        let program = process.map(|process| file_name(&process.row.executable));
-        program.is_some_and(|program| matches!(program, "node" | "nodejs"))
+    let is_compiled = |function| {
+        let module = code.module_of(function);
+        module.is_some_and(|module| module.kind == ModuleKind::Jit)
     };
     let is_nameless = |stack| {
         let mut functions = code.functions_of(stack).into_iter();
-        functions.any(|function| {
-            let module = code.module_of(function);
-            module.is_some_and(|module| module.kind == ModuleKind::Jit)
-                && code.function(function).name.is_empty()
-        })
+        functions.any(|at| is_compiled(at) && code.function(at).name.is_empty())
     };
     // Who was asked names most of them, but not all.
-    let has_names = code
-        .functions
-        .iter()
-        .any(|function| function.language == Language::JavaScript && !function.name.is_empty());
-    let mut events = ledger
-        .threads
-        .iter()
-        .filter(is_node)
-        .flat_map(|thread| report.stacks.events_of(thread.row.thread))
-        .filter(|event| event.account == Account::Cpu);
-    let told = !has_names && events.any(|event| is_nameless(event.stack));
-    told.then(|| {
-        "Node.js: functions of JavaScript have no names, because it has no symbols of its own; where nobody else uses this machine, \
-         NODE_OPTIONS='--perf-basic-prof-only-functions --interpreted-frames-native-stack' has it write them to /tmp"
-            .to_owned()
+    let has_name = |at| {
+        let function = code.function(at);
+        let is_one = match function.language {
+            Language::JavaScript => true,
+            Language::Native => is_compiled(at),
+            _ => false,
+        };
+        is_one && !function.name.is_empty()
+    };
+    if (0..code.functions.len()).any(|at| has_name(FunctionIx(at as u32))) {
+        return None;
+    }
+    let found = ledger.threads.iter().find_map(|thread| {
+        let process = thread.process.and_then(|at| ledger.processes.get(at))?;
+        let names = names_on_demand(file_name(&process.row.executable))?;
+        let events = report.stacks.events_of(thread.row.thread);
+        let mut on_cpu = events.iter().filter(|event| event.account == Account::Cpu);
+        on_cpu
+            .any(|event| is_nameless(event.stack))
+            .then_some(names)
+    });
+    found.map(|names| {
+        format!(
+            "Functions of {} have no names here; where nobody else uses this machine, {} has {} write them to /tmp",
+            names.language, names.variable, names.runtime
+        )
     })
 }

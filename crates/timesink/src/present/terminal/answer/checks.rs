@@ -29,7 +29,7 @@ pub(in crate::present) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let text = format!("Incomplete: {}", warnings.join(" · "));
         lines.extend(wrap(&text, "", Ink::Warning, style));
     }
-    if let Some(text) = foot::nameless_node(report) {
+    if let Some(text) = foot::nameless_runtime(report) {
         lines.extend(wrap(&text, "", Ink::Faint, style));
     }
     lines

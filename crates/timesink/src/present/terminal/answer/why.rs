@@ -141,7 +141,8 @@ fn block(text: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
     lines.iter().map(|line| style::cut(line, room)).collect()
 }
 
-/// Where in the program: `in store() import.c:73, called from main() import.c:106`.
+/// Where in the program: `in store() import.c:73, called from main() import.c:106`; of processes whose own code tells nothing where they
+/// were started.
 pub(in crate::present) fn place(report: &Report, finding: &Finding) -> Option<String> {
     let code = &report.stacks.code;
     let mut own = code.own_of(&finding.suspect.frames);
@@ -157,10 +158,13 @@ pub(in crate::present) fn place(report: &Report, finding: &Finding) -> Option<St
         calls = format!("{calls}; calls {}", called.join(", down to "));
     }
     let main = report.main().map(|main| main.row.process);
-    let elsewhere = finding
-        .suspect
-        .process
-        .filter(|process| Some(*process) != main);
+    let suspect = &finding.suspect;
+    let code_of = suspect.started_by.or(suspect.process);
+    let elsewhere = code_of.filter(|process| Some(*process) != main);
+    let verb = match suspect.started_by {
+        Some(_) => "started in",
+        None => "in",
+    };
     let process = elsewhere.map(|process| names::process(report.facts, process));
     match (calls.as_str(), process) {
         ("", None) => None,
@@ -169,8 +173,8 @@ pub(in crate::present) fn place(report: &Report, finding: &Finding) -> Option<St
             let title = sentences::text(report, &finding.suspect.title);
             (!title.contains(&process)).then(|| format!("in {process}"))
         }
-        (calls, None) => Some(format!("in {calls}")),
-        (calls, Some(process)) => Some(format!("in {calls} · {process}")),
+        (calls, None) => Some(format!("{verb} {calls}")),
+        (calls, Some(process)) => Some(format!("{verb} {calls} · {process}")),
     }
 }
 
