@@ -8,6 +8,12 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// How far the clock of the day is ahead of that one.
+pub fn day_clock_ahead_ns() -> i64 {
+    let time = clock_gettime(ClockId::Realtime);
+    (time.tv_sec * 1_000_000_000 + time.tv_nsec).saturating_sub(now_ns() as i64)
+}
+
 /// The CPU time of a process or a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuClock(libc::clockid_t);

@@ -18,6 +18,7 @@
  *   poll-woken     5 poll of two pipes without time-out, woken over one after 30 ms; then a read that does
  *                    not block
  *   condition      5 pthread_cond_wait, signalled after 40 ms by the thread "signaller"
+ *   day-clock      5 pthread_cond_timedwait that nobody signals, each until 30 ms later by the clock of the day
  *   unix           20 reads of a reply over a unix socket pair; the thread "server" sleeps 5 ms each
  *   tcp            20 the same over TCP on the loopback
  *   fault          4096 pages of a file of 16 MB that is not in memory are touched, each once and
@@ -219,6 +220,23 @@ static void poll_expired_phase(struct phase *p) {
     }
 }
 
+static void day_clock_phase(struct phase *p) {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 5; i++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 30 * MS;
+        until.tv_sec += until.tv_nsec / (1000 * MS);
+        until.tv_nsec %= 1000 * MS;
+        phase_enter(p);
+        pthread_cond_timedwait(&never, &lock, &until);
+        phase_leave(p);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static int poke[2], poked[2];
 
 static void *poker(void *unused) {
@@ -409,6 +427,7 @@ static const struct step {
     {"poll-expired", poll_expired_phase},
     {"poll-woken", poll_woken_phase},
     {"condition", condition_phase},
+    {"day-clock", day_clock_phase},
     {"unix", unix_phase},
     {"tcp", tcp_phase},
     {"fault", fault_phase},

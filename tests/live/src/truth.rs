@@ -143,6 +143,7 @@ impl Truth {
         self.plain_waits();
         self.lock();
         self.polls(exact);
+        self.day_clock();
         self.sockets();
         self.disk();
         self.processor();
@@ -241,6 +242,19 @@ impl Truth {
         let all = waits.len() == 5 && waits.iter().all(right);
         self.must(all, || {
             format!("poll-woken: by descriptor {fd}, a pipe: {waits:?}")
+        });
+    }
+
+    /// A wait until a moment of another clock than that of the recording: how long was asked for was not known.
+    fn day_clock(&mut self) {
+        self.waited("day-clock", "condition", 5);
+        let waits = self.long_waits("day-clock", Detail::Condition);
+        let about = 29_000_000..=30_000_000;
+        let right = |w: &Wait| {
+            w.asked_ns.is_some_and(|asked| about.contains(&asked)) && w.expired == Some(true)
+        };
+        self.must(waits.len() == 5 && waits.iter().all(right), || {
+            format!("day-clock: {waits:?}")
         });
     }
 

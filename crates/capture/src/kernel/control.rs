@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 
+use crate::clock::day_clock_ahead_ns;
 use crate::error::Error;
 use crate::probes::events;
 
@@ -31,6 +32,7 @@ impl Control {
         NonNull::new(page.cast::<events::ts_control>())
             .filter(|_| page != libc::MAP_FAILED)
             .map(|page| Control { page })
+            .inspect(|control| control.tell_day_clock(day_clock_ahead_ns()))
             .ok_or_else(|| Error::System {
                 doing: "mapping the control page",
                 source: std::io::Error::last_os_error(),
@@ -50,6 +52,12 @@ impl Control {
     pub fn follow(&self) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.page.as_ptr()).following).write_volatile(1) }
+    }
+
+    /// How far the clock of the day is ahead: somebody may set it.
+    pub fn tell_day_clock(&self, ahead_ns: i64) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.page.as_ptr()).day_clock_ahead).write_volatile(ahead_ns) }
     }
 
     /// There are processes whose tasks are to be told.

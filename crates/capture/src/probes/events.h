@@ -702,8 +702,10 @@ struct ts_control {
 	__u32 met; /* threads of theirs that have yet to be tracked */
 	__u32 tasks; /* there are processes whose tasks are known */
 	__u32 tags; /* there are processes that have tags */
+	__u32 pad;
+	__s64 day_clock_ahead; /* of the clock that all times are by, in nanoseconds; user space looks again and again */
 };
-_Static_assert(sizeof(struct ts_control) == 36, "control");
+_Static_assert(sizeof(struct ts_control) == 48, "control");
 
 #define TS_MOST_FOLLOWED 256 /* processes */
 

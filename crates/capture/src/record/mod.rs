@@ -38,7 +38,7 @@ use timesink_recording::words::Moment;
 
 use crate::address_space::Watch;
 use crate::budget::{self, Budget, BudgetStep};
-use crate::clock::{now_ns, CpuClock};
+use crate::clock::{day_clock_ahead_ns, now_ns, CpuClock};
 use crate::environment;
 use crate::error::Error;
 use crate::floors;
@@ -597,6 +597,7 @@ impl Session {
         self.welcome();
         self.drain();
         self.keep_to_budget();
+        self.kernel.control().tell_day_clock(day_clock_ahead_ns());
         self.ring.leave();
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();

@@ -4,6 +4,19 @@
  * memory, which can be read while it still runs only.
  */
 
+#define TS_CLOCK_REALTIME 0
+#define TS_CLOCK_MONOTONIC 1
+
+/* How long it is until a moment by the clock of the day, ~0: that is not known, or it has passed. */
+static __always_inline u64 until_day_time(u64 at, u64 now)
+{
+	struct ts_control *c = get_control();
+	s64 ahead = c ? c->day_clock_ahead : 0;
+
+	at -= ahead;
+	return ahead && at >= now ? at - now : ~0ULL;
+}
+
 /* The length of time that a blocking call asks for; read in the caller's own memory. */
 static __always_inline u64 asked_time(struct pt_regs *regs, u32 word, u64 now)
 {
@@ -20,10 +33,12 @@ static __always_inline u64 asked_time(struct pt_regs *regs, u32 word, u64 now)
 	if (kind == TS_T_TIMEVAL)
 		return time.sec * 1000000000 + time.nsec * 1000;
 	if (kind == TS_T_CLOCK && (regs->si & 1)) {
-		/* An absolute time. Against another clock than ours its length is not known. */
+		/* An absolute time. Against a third clock its length is not known. */
 		u64 at = time.sec * 1000000000 + time.nsec;
 
-		if (regs->di != 1 || at < now)
+		if (regs->di == TS_CLOCK_REALTIME)
+			return until_day_time(at, now);
+		if (regs->di != TS_CLOCK_MONOTONIC || at < now)
 			return ~0ULL;
 		return at - now;
 	}
@@ -61,7 +76,9 @@ static __always_inline void look_at_futex(struct ts_thread *st, struct pt_regs *
 	st->asked_ns = time.sec * 1000000000 + time.nsec;
 	if (operation == TS_FUTEX_WAIT_BITSET) {
 		/* It takes an absolute time. */
-		if ((regs->si & TS_FUTEX_CLOCK_REALTIME) || st->asked_ns < now)
+		if (regs->si & TS_FUTEX_CLOCK_REALTIME)
+			st->asked_ns = until_day_time(st->asked_ns, now);
+		else if (st->asked_ns < now)
 			st->asked_ns = ~0ULL;
 		else
 			st->asked_ns -= now;
