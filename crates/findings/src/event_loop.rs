@@ -34,19 +34,21 @@ pub fn waits(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
 fn is_parked(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     let code = &inquiry.stacks.code;
     let stack = group.stack.and_then(|stack| code.stack(stack));
-    let waits = |stack| futures::is_parked(code, stack) || is_beams(code, stack);
+    let waits = |stack| futures::is_parked(code, stack) || is_of_vm(code, stack);
     group.detail == Detail::Condition && stack.is_some_and(waits)
 }
 
-/// Whether a scheduler of the BEAM waits in a stack: no process of Erlang can go on.
-fn is_beams(code: &Code, stack: StackIx) -> bool {
+/// Whether a virtual machine waits in a stack for the next timer of the program: a scheduler of the BEAM, as no process of Erlang can go
+/// on, or the thread of .NET that is there for timers.
+fn is_of_vm(code: &Code, stack: StackIx) -> bool {
     let mut functions = code.functions_of(stack).into_iter();
     functions.any(|at| {
         let function = code.function(at);
-        matches!(
-            function.name.as_str(),
-            "ethr_event_wait" | "ethr_event_twait"
-        ) && code.file_of(function).is_some_and(is_beam)
+        match function.name.as_str() {
+            "ethr_event_wait" | "ethr_event_twait" => code.file_of(function).is_some_and(is_beam),
+            "ThreadpoolMgr::TimerThreadFire()" | "System.Threading.TimerQueue.TimerThread" => true,
+            _ => false,
+        }
     })
 }
 

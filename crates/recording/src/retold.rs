@@ -1,23 +1,24 @@
 //! Waits of which it shows later what they were for: they are read as what they were.
 //!
-//! The recorder sees that a thread waits at an address. That a runtime's lock is behind it only its stack shows, and names of
+//! The recorder sees that a thread waits at an address. That a runtime's lock is behind it, or a sleep, only its stack shows, and names of
 //! functions are known when all is recorded.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ids::{ObjectId, ThreadId};
 use crate::tables::{Object, Span, Wait};
 use crate::words::{Detail, State};
 use crate::Nanos;
 
-/// Waits for locks that were recorded as waits for conditions, and these locks.
+/// Waits for locks that were recorded as waits for conditions, and these locks; and sleeps that were recorded as waits.
 #[derive(Clone, Debug, Default)]
 pub struct Retold {
     /// By who waits, and since when.
     pub waits: HashMap<(ThreadId, Nanos), ObjectId>,
     /// They come after the objects that were recorded.
     pub locks: Vec<Object>,
+    pub sleeps: HashSet<(ThreadId, Nanos)>,
 }
 
 impl Retold {
@@ -41,6 +42,9 @@ impl Retold {
         detail: &mut Detail,
         object: &mut Option<ObjectId>,
     ) {
+        if self.sleeps.contains(&wait) {
+            (*detail, *object) = (Detail::Sleep, None);
+        }
         if *detail != Detail::Condition {
             return;
         }

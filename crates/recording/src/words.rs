@@ -254,6 +254,10 @@ words! {
         Ruby = "ruby",
         Perl = "perl",
         Php = "php",
+        /// C#, F# and Visual Basic.
+        DotNet = ".NET",
+        /// Erlang and Elixir.
+        Erlang = "erlang",
     }
 }
 

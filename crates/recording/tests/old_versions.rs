@@ -7,7 +7,7 @@ mod common;
 use common::Place;
 use std::path::PathBuf;
 use timesink_recording::tables::*;
-use timesink_recording::words::TaskKind;
+use timesink_recording::words::{Language, TaskKind};
 use timesink_recording::{ErrorKind, Recording, TableRow, FORMAT_VERSION};
 
 fn fixture(name: &str) -> Recording {
@@ -172,6 +172,20 @@ fn version_13_opens() {
     let threads = recording.rows::<Thread>().expect("threads");
     let told = |thread: &Thread| thread.policy.is_some() || thread.allowed_processors.is_some();
     assert!(threads.len() > 3 && !threads.iter().any(told));
+}
+
+/// A recording of version 14 (a script in PHP that pauses and computes) has its functions, each in a language that was known then.
+#[test]
+fn version_14_opens() {
+    let recording = fixture("version-14.tar");
+    assert_eq!(recording.about().format_version, 14);
+    let frames = recording.rows::<Frame>().expect("frames");
+    let is_script = |frame: &&Frame| frame.language == Language::Php;
+    assert!(frames
+        .iter()
+        .any(|frame| is_script(&frame) && frame.function == "pause"));
+    let later = [Language::DotNet, Language::Erlang];
+    assert!(!frames.iter().any(|frame| later.contains(&frame.language)));
 }
 
 /// What packs an old recording packs it as it is.

@@ -8,7 +8,7 @@ use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::joined::joined;
 use timesink_analysis::operations::Recorded;
 use timesink_analysis::stacks::goroutines::OfGoroutines;
-use timesink_analysis::stacks::{tell_locks_apart, StackGathering, Stacks};
+use timesink_analysis::stacks::{tell_waits_apart, StackGathering, Stacks};
 use timesink_analysis::timeline::{Asking, KeptSpans, Spans, Timeline};
 use timesink_analysis::waits::Waited;
 use timesink_recording::tables::Call;
@@ -42,7 +42,7 @@ impl Loaded<'_> {
     }
 
     fn read(recording: &Recording, waits: Waits) -> timesink_recording::Result<Loaded<'_>> {
-        tell_locks_apart(recording)?;
+        tell_waits_apart(recording)?;
         // Who waits for a report does not want to wait for one thing after the other.
         let (mut facts, stacks, (mut timeline, waited)) = std::thread::scope(|scope| {
             // Nothing is as large as the spans: they are read once for all.

@@ -26,7 +26,7 @@ pub use peer::{pair_with_peer, Peer};
 pub use python_tags::build_python_tags;
 pub use pythons::{python, PYTHON, PYTHONS};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
-pub use told::{pair, pair_in, pair_of, pair_of_python, pair_of_ruby, Told};
+pub use told::{pair, pair_in, pair_of, pair_of_erlang, pair_of_python, pair_of_ruby, Told};
 pub use truth::{Slack, Truth};
 
 /// The project's folder.

@@ -105,6 +105,12 @@ pub fn pair_of_ruby(rule: &str) {
     pair_of_script("ruby", rule, "rb");
 }
 
+/// The same in Erlang.
+#[track_caller]
+pub fn pair_of_erlang(rule: &str) {
+    pair_of_script("escript", rule, "erl");
+}
+
 /// The same in the system's Python.
 #[track_caller]
 pub fn pair_of_python(rule: &str) {

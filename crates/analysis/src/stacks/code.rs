@@ -13,7 +13,8 @@ use timesink_recording::words::{Language, ModuleKind};
 
 use super::crates::{is_bare, of_compiler};
 use super::java_libraries::is_of_library;
-use super::names_on_demand::is_beam;
+use super::libraries_of_vms::{is_of_dotnet, is_of_otp};
+use super::names_on_demand::names_on_demand;
 use crate::slots::Slots;
 
 /// A stack, as an index into what [`Code`] keeps. It is only made by a [`Code`].
@@ -196,13 +197,15 @@ impl Code {
         let all = self.functions.iter().zip(0..);
         self.first_of = all
             .map(|(function, at)| match function.language {
-                Language::Java => *of_java.entry(&function.name).or_insert(FunctionIx(at)),
+                Language::Java | Language::DotNet => {
+                    *of_java.entry(&function.name).or_insert(FunctionIx(at))
+                }
                 _ => FunctionIx(at),
             })
             .collect();
     }
 
-    /// The first function that is the same one: of Java there are several codes of one, interpreted, and compiled once or twice.
+    /// The first function that is the same one: of Java and .NET there are several codes of one, interpreted, and compiled once or twice.
     pub fn one(&self, function: FunctionIx) -> FunctionIx {
         let first = self.first_of.get(function.0 as usize);
         first.copied().unwrap_or(function)
@@ -394,6 +397,8 @@ impl Code {
         let file = found.file.as_str();
         match found.language {
             Language::Java => is_of_jdk(&found.name) || is_of_library(&found.name),
+            Language::DotNet => is_of_dotnet(&found.name),
+            Language::Erlang => is_of_otp(&found.name),
             Language::Native => {
                 self.is_of_hotspot(function)
                     || SOURCES.iter().any(|folder| file.contains(folder))
@@ -479,7 +484,7 @@ impl Code {
         !self.is_installed(function) && self.is_of_program(function)
     }
 
-    /// Whether a function is compiled code of a runtime of Java, Python, Ruby or JavaScript.
+    /// Whether a function is compiled code of such a runtime, or of Node.js.
     pub fn is_of_runtime(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
         let file = self.file_of(found);
@@ -520,13 +525,20 @@ impl Code {
     }
 
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
-    /// library, the dynamic loader, what Node.js brings along, the virtual machine of Erlang, a stub on the way to another
+    /// library, the dynamic loader, what Node.js brings along, the virtual machines of Erlang and .NET, a stub on the way to another
     /// module, or something that has no name.
     pub fn is_system(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
         let is_stub = found.name.ends_with("@plt");
         let is_nodes_own = found.file.starts_with("node:");
-        if found.name.is_empty() || is_stub || is_nodes_own || found.language == Language::Kernel {
+        let is_of_beam =
+            found.name.starts_with(SHARED_BY_BEAM) && found.language == Language::Native;
+        if found.name.is_empty()
+            || is_stub
+            || is_nodes_own
+            || is_of_beam
+            || found.language == Language::Kernel
+        {
             return true;
         }
         let Some(module) = self.module_of(function) else {
@@ -534,7 +546,7 @@ impl Code {
         };
         let file = module.path.rsplit('/').next().unwrap_or_default();
         matches!(module.kind, ModuleKind::Kernel | ModuleKind::Vdso)
-            || is_beam(file)
+            || names_on_demand(file).is_some_and(|names| names.is_all_of_it)
             || [
                 "libc.so",
                 "libc-",
@@ -561,9 +573,24 @@ fn is_system_library(module: &Module) -> bool {
     is_library && FOLDERS.iter().any(|folder| module.path.starts_with(folder))
 }
 
-/// Whether the compiled code of a runtime of Java, Python or Ruby is in a file of that name.
+/// How the names of code begin that all functions of Erlang share.
+const SHARED_BY_BEAM: &str = "$global::";
+
+/// Whether the compiled code of a runtime of Java, Python, Ruby, .NET, R or Guile is in a file of that name.
 pub(super) fn is_runtimes_file(file: &str) -> bool {
-    const NAMES: [&str; 4] = ["libjvm.", "libpython", "python", "libruby"];
+    const NAMES: [&str; 11] = [
+        "libjvm.",
+        "libpython",
+        "python",
+        "libruby",
+        "libcoreclr.",
+        "libclrjit.",
+        "libhostfxr.",
+        "libhostpolicy.",
+        "libSystem.",
+        "libR.",
+        "libguile-",
+    ];
     NAMES.iter().any(|name| file.starts_with(name))
 }
 

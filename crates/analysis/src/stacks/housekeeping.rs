@@ -8,13 +8,15 @@ use timesink_recording::ids::ThreadId;
 use super::{FunctionIx, Stacks};
 
 /// Go's monitor, which takes processors from goroutines that block; the JVM's threads for safepoints, for periodic
-/// tasks, and for collections beside the program.
-const RUN: [&str; 5] = [
+/// tasks, and for collections beside the program; .NET's, which looks whether its pool needs more threads.
+const RUN: [&str; 7] = [
     "runtime.sysmon",
     "VMThread::run()",
     "WatcherThread::run()",
     "WatcherThread::sleep() const",
     "ConcurrentGCThread::run()",
+    "ThreadpoolMgr::GateThreadStart(void*)",
+    "System.Threading.PortableThreadPool.GateThread.GateThreadStart",
 ];
 
 impl Stacks {

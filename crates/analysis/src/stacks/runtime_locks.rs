@@ -1,11 +1,11 @@
-//! Locks that a runtime makes for its programs: Java's monitors and `ReentrantLock`, `threading.Lock` of Python, `Mutex` of
-//! Ruby. To the kernel a thread that wants one waits for a condition, mostly at an address of its own. Its stack says what it
+//! Locks that a runtime makes for its programs: monitors of Java and .NET, Java's `ReentrantLock`, `threading.Lock` of Python, `Mutex`
+//! of Ruby. To the kernel a thread that wants one waits for a condition, mostly at an address of its own. Its stack says what it
 //! wants, and in which function of the program.
 //!
 //! Where all who want one wait at one address, that is the lock. Elsewhere a lock is known by the functions that take it: who
 //! lets go of one in a function that takes one wakes somebody who wants the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
@@ -15,10 +15,11 @@ use timesink_recording::words::{Detail, Language, ObjectKind};
 use timesink_recording::{Nanos, Recording};
 
 use super::code::is_runtimes_file;
+use super::runtime_sleeps::is_sleep;
 use super::{Code, FunctionIx, StackIx};
 
-/// Has the waits of a recording that were for a runtime's locks read as such.
-pub fn tell_locks_apart(recording: &Recording) -> timesink_recording::Result<()> {
+/// Has the waits of a recording that were for a runtime's locks, and those that were sleeps, read as such.
+pub fn tell_waits_apart(recording: &Recording) -> timesink_recording::Result<()> {
     recording.retell(runtime_locks)
 }
 
@@ -33,8 +34,26 @@ fn runtime_locks(recording: &Recording) -> timesink_recording::Result<Retold> {
     }
     let code = Code::new(modules, recording.rows()?, &recording.rows::<_>()?);
     let mut search = Search::new(&code, &recording.rows()?);
-    recording.scan(|rows: &[Wait]| rows.iter().for_each(|row| search.wait(row)))?;
-    Ok(search.finish(&recording.rows()?))
+    let mut asleep: FxHashMap<StackIx, bool> = FxHashMap::default();
+    let mut sleeps = HashSet::new();
+    recording.scan(|rows: &[Wait]| {
+        for row in rows {
+            let stack = row.stack.and_then(|stack| code.stack(stack));
+            let is_asleep = |stack| {
+                *asleep
+                    .entry(stack)
+                    .or_insert_with(|| is_sleep(&code, stack))
+            };
+            match stack.is_some_and(is_asleep) {
+                true => drop(sleeps.insert((row.thread, row.t0))),
+                false => search.wait(row),
+            }
+        }
+    })?;
+    Ok(Retold {
+        sleeps,
+        ..search.finish(&recording.rows()?)
+    })
 }
 
 /// How a lock is told from others.
@@ -275,6 +294,14 @@ fn wanted_in(code: &Code, stack: StackIx) -> Option<Wanted> {
         })
     };
     match code.function(*outer.first()?).language {
+        Language::DotNet if enters_monitor_of_dotnet(code, inner) => {
+            let threading = |function: &FunctionIx| {
+                let name = &code.function(*function).name;
+                name.starts_with("System.Threading.Monitor.")
+                    || name.starts_with("System.Threading.Lock.")
+            };
+            taken_at(outer.iter().take_while(|at| threading(at)).count())
+        }
         Language::Java if inner.iter().any(|&function| enters_monitor(code, function)) => {
             taken_at(0)
         }
@@ -320,6 +347,16 @@ fn enters_monitor(code: &Code, function: FunctionIx) -> bool {
     name.starts_with("ObjectMonitor::enter")
         || name.starts_with("ObjectMonitor::EnterI")
         || name.starts_with("ObjectMonitor::TrySpin")
+}
+
+/// `lock` of C#. Who waits to be told something and gets the monitor again after it does something else.
+fn enters_monitor_of_dotnet(code: &Code, inner: &[FunctionIx]) -> bool {
+    const ENTERS: [&str; 3] = ["AwareLock::Enter", "JIT_MonEnter", "JIT_MonReliableEnter"];
+    let any = |begin: &str| {
+        let mut names = inner.iter().map(|&function| &code.function(function).name);
+        names.any(|name| name.starts_with(begin))
+    };
+    ENTERS.into_iter().any(any) && !any("SyncBlock::Wait")
 }
 
 /// Which of the functions of Java, the innermost first, takes a lock of `java.util.concurrent.locks`.

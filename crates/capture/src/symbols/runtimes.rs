@@ -19,8 +19,10 @@ pub fn understood(name: &str) -> (Named, Language) {
             Language::JavaScript,
         );
     }
-    match java(name) {
-        Some(function) => (plain(&function), Language::Java),
+    let known = java(name).map(|function| (function, Language::Java));
+    let known = known.or_else(|| Some((dotnet(name)?, Language::DotNet)));
+    match known.or_else(|| Some((erlang(name)?, Language::Erlang))) {
+        Some((function, language)) => (plain(&function), language),
         None => (plain(name), Language::Native),
     }
 }
@@ -92,6 +94,87 @@ fn java(name: &str) -> Option<String> {
     good.then(|| method.to_owned())
 }
 
+/// `int64 [App] App.Shop::Price(int32)[Optimized]`: what is returned, the assembly, the method with its parameters, how far it is
+/// compiled. What calls compiled C, and other pieces that the runtime makes, is none of the program's methods.
+fn dotnet(name: &str) -> Option<String> {
+    const MADE: &str = "dynamicClass";
+    let (signature, tier) = name.strip_suffix(']')?.rsplit_once('[')?;
+    let word = |text: &str| !text.is_empty() && !text.contains([' ', '[', ']', '(']);
+    if !word(tier) || !signature.ends_with(')') {
+        return None;
+    }
+    // The assembly stands alone; those that parameters and what is returned are from stand right before a type.
+    let assembly = signature.match_indices(" [").find_map(|(at, _)| {
+        let (assembly, method) = signature[at + 2..].split_once("] ")?;
+        word(assembly).then_some(method)
+    });
+    let (class, method) = assembly?.split_once("::")?;
+    let (method, _) = method.split_once('(')?;
+    let class = class.split_once('[').map_or(class, |(class, _)| class);
+    (class != MADE && !method.is_empty()).then(|| method_of_dotnet(class, method))
+}
+
+/// As the program's author wrote it: what a compiler makes of a method that awaits or yields, of a lambda and of a function within one has
+/// the method's name between `<` and `>`.
+fn method_of_dotnet(class: &str, method: &str) -> String {
+    let between = |text: &str| {
+        let (outer, made) = text.strip_prefix('<')?.split_once('>')?;
+        Some((outer.to_owned(), made.to_owned()))
+    };
+    let parts: Vec<&str> = class.split('+').collect();
+    let (written, made): (Vec<&str>, Vec<&str>) =
+        parts.into_iter().partition(|part| !part.starts_with('<'));
+    let of_class = made.last().and_then(|part| between(part));
+    let (outer, inner) = match between(method) {
+        Some((outer, made)) => {
+            let local = made
+                .strip_prefix("g__")
+                .and_then(|local| local.split_once('|'));
+            let inner = local.map_or("lambda", |(local, _)| local).to_owned();
+            let outer = Some(outer).filter(|outer| !outer.is_empty());
+            let of_class = || of_class.as_ref().map(|(outer, _)| outer.clone());
+            (outer.or_else(of_class), Some(inner))
+        }
+        None if method == "MoveNext" && of_class.is_some() => {
+            (of_class.map(|(outer, _)| outer), None)
+        }
+        None => (None, Some(method.to_owned())),
+    };
+    let without_arity = written.iter().map(|part| {
+        part.split_once('`')
+            .map_or(*part, |(name, _)| name)
+            .to_owned()
+    });
+    let all = without_arity.chain(outer).chain(inner);
+    let all: Vec<String> = all.filter(|part| !part.is_empty()).collect();
+    all.join(".")
+}
+
+/// `$shop:price/1` of Erlang, `$'Elixir.Shop':price/1` of Elixir.
+fn erlang(name: &str) -> Option<String> {
+    let (module, function) = name.strip_prefix('$')?.split_once(':')?;
+    let unquoted = |text: &str| {
+        let inner = text
+            .strip_prefix('\'')
+            .and_then(|text| text.strip_suffix('\''));
+        inner.unwrap_or(text).to_owned()
+    };
+    let (function, arity) = function.rsplit_once('/')?;
+    let is_arity = !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
+    let module = unquoted(module);
+    if !is_arity || module.is_empty() || module == "global" {
+        return None;
+    }
+    let (function, made) = (
+        unquoted(function),
+        unquoted(module.trim_start_matches("Elixir.")),
+    );
+    Some(match module.starts_with("Elixir.") {
+        true => format!("{made}.{function}/{arity}"),
+        false => format!("{module}:{function}/{arity}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +236,50 @@ mod tests {
         }
     }
 
+    /// Methods of .NET are called as their author wrote them.
+    #[test]
+    fn of_dotnet() {
+        for (name, function) in [
+            ("int64 [P] P::Checksum(int32)[Optimized]", "P.Checksum"),
+            ("void [P] P::Main(string[])[QuickJitted]", "P.Main"),
+            (
+                "class [System.Private.CoreLib]System.Threading.Tasks.Task [P] A.P::Art()[QuickJitted]",
+                "A.P.Art",
+            ),
+            ("instance void [P] P+<Delayed>c__async0::MoveNext()[Optimized]", "P.Delayed"),
+            ("instance void [P] N.P+<Delayed>d__7::MoveNext()[OptimizedTier1]", "N.P.Delayed"),
+            ("instance void [P] P+<Main>c__AnonStorey3::<>m__0()[Optimized]", "P.Main.lambda"),
+            ("instance void [P] P+<>c::<Main>b__0_0()[Tier0]", "P.Main.lambda"),
+            ("void [P] P::<Main>m__0()[Optimized]", "P.Main.lambda"),
+            ("int32 [P] P::<Main>g__Twice|0_0(int32)[Tier1]", "P.Main.Twice"),
+            (
+                "instance !0 [System.Private.CoreLib] System.Collections.Generic.List`1[System.Int32]::get_Item(int32)[Tier0]",
+                "System.Collections.Generic.List.get_Item",
+            ),
+            ("void [P] P::.cctor()[QuickJitted]", "P..cctor"),
+        ] {
+            let (named, language) = understood(name);
+            assert_eq!((&*named.function, language), (function, Language::DotNet));
+        }
+    }
+
+    /// Functions of Erlang and Elixir are called as in their own stack traces.
+    #[test]
+    fn of_erlang() {
+        for (name, function) in [
+            ("$cpu:search/2", "cpu:search/2"),
+            ("$cpu:'-main/0-lc$^0/1-0-'/2", "cpu:-main/0-lc$^0/1-0-/2"),
+            ("$'Elixir.W':crunch/0", "W.crunch/0"),
+            (
+                "$'Elixir.Enum':'-reduce/3-lists^foldl/2-0-'/3",
+                "Enum.-reduce/3-lists^foldl/2-0-/3",
+            ),
+        ] {
+            let (named, language) = understood(name);
+            assert_eq!((&*named.function, language), (function, Language::Erlang));
+        }
+    }
+
     /// All else that a runtime makes is its own and keeps its name.
     #[test]
     fn of_runtimes() {
@@ -166,6 +293,9 @@ mod tests {
             "RegExp:a.b(c)",
             "std::vector(int)",
             "py::f:/a.py",
+            "$global::call_light_bif_shared",
+            "int32 [System.Net.Sockets] dynamicClass::IL_STUB_PInvoke(native int)[Optimized]",
+            "stub<95> AllocateTemporaryEntryPoints<PRECODE_FIXUP>",
             "()",
             "::",
         ] {

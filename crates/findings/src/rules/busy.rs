@@ -394,15 +394,24 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>, computes: f64) -> Option<Su
     Some(match (named, in_kernel) {
         (true, _) => suspect,
         (false, true) => suspect.advised(CALLS.to_owned()),
-        (false, false) => suspect.advised(ask_for_names(
-            inquiry.program(process).map_or("it", last_part),
-        )),
+        (false, false) => suspect.advised(ask_for_names(inquiry, process)),
     })
 }
 
 /// How the functions of a program come by names.
-fn ask_for_names(program: &str) -> String {
-    match names_on_demand(program) {
+fn ask_for_names(inquiry: &Inquiry<'_>, process: ProcessId) -> String {
+    let code = &inquiry.stacks.code;
+    let program = inquiry.program(process).map_or("it", last_part);
+    let runtime = || {
+        let on_cpu = inquiry.outlook.on_processors.stacks.iter();
+        let own = on_cpu.filter(|on| {
+            let cause = inquiry.outlook.causes.get(on.cause);
+            cause.is_some_and(|one| inquiry.same_program(one.cause.key.process, process))
+        });
+        let mut functions = own.flat_map(|on| code.functions_of(on.stack));
+        functions.find_map(|at| names_on_demand(code.file_of(code.function(at))?))
+    };
+    match names_on_demand(program).or_else(runtime) {
         Some(names) => format!(
             "record it again with {} in the environment, which has {} write the names of its functions to /tmp, if nobody else uses \
              this machine",

@@ -4,7 +4,7 @@ use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::stacks::goroutines::OfGoroutines;
-use timesink_analysis::stacks::{tell_locks_apart, Filter, Stacks};
+use timesink_analysis::stacks::{tell_waits_apart, Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waits::Waited;
 use timesink_findings::engine::Findings;
@@ -72,7 +72,7 @@ pub fn findings_at_once(recording: &Recording, limits: &Limits) -> Findings {
 }
 
 fn asked(recording: &Recording, limits: &Limits, patience: Patience) -> Findings {
-    tell_locks_apart(recording).expect("its locks");
+    tell_waits_apart(recording).expect("its locks");
     let facts = Facts::of(recording).expect("a drawn recording reads");
     let mut timeline = Timeline::of(recording).expect("its spans");
     let stacks = Stacks::of(recording, &facts, &Filter::default()).expect("its stacks");

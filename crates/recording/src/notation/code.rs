@@ -55,7 +55,9 @@ impl Parser {
         let usual = match frame.language {
             Language::Native => ModuleKind::File,
             Language::Kernel => ModuleKind::Kernel,
-            Language::JavaScript | Language::Java => ModuleKind::Jit,
+            Language::JavaScript | Language::Java | Language::DotNet | Language::Erlang => {
+                ModuleKind::Jit
+            }
             _ => ModuleKind::Script,
         };
         frame.module = path.map(|path| self.module(&path, kind.unwrap_or(usual)));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_analysis::stacks::tell_locks_apart;
+use timesink_analysis::stacks::tell_waits_apart;
 use timesink_capture::{convert, privileges};
 use timesink_recording::files::{Folder, NewFile};
 use timesink_recording::tables::Span;
@@ -22,7 +22,7 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
     let recording = whole(path)?;
     make_room(&recording);
     privileges::for_reading()?;
-    tell_locks_apart(&recording)?;
+    tell_waits_apart(&recording)?;
     Ok(recording)
 }
 
@@ -77,7 +77,7 @@ pub fn open_to_make(path: &Path) -> anyhow::Result<Recording> {
     let recording = whole(path)?;
     make_room(&recording);
     privileges::for_making()?;
-    tell_locks_apart(&recording)?;
+    tell_waits_apart(&recording)?;
     Ok(recording)
 }
 

@@ -1,6 +1,6 @@
 //! Rules about times that somebody set.
 
-use timesink_live::{pair, pair_of_go, pair_of_ruby, pair_with_peer};
+use timesink_live::{pair, pair_of_erlang, pair_of_go, pair_of_ruby, pair_with_peer};
 
 /// Time-outs that end waits, and such that do not.
 #[test]
@@ -25,6 +25,12 @@ fn fixed_delay_of_ruby() {
 #[test]
 fn asleep_in_goroutines() {
     pair_of_go("asleep");
+}
+
+/// A process of Erlang that sleeps between rounds, and one that waits for another, which computes.
+#[test]
+fn asleep_in_erlang() {
+    pair_of_erlang("asleep");
 }
 
 /// Rounds on a schedule, and rounds with a pause of one length between them.

@@ -243,7 +243,7 @@ pub(super) fn nameless_runtime(report: &Report) -> Option<String> {
     let has_name = |at| {
         let function = code.function(at);
         let is_one = match function.language {
-            Language::JavaScript => true,
+            Language::JavaScript | Language::DotNet | Language::Erlang => true,
             Language::Native => is_compiled(at),
             _ => false,
         };
@@ -254,12 +254,15 @@ pub(super) fn nameless_runtime(report: &Report) -> Option<String> {
     }
     let found = ledger.threads.iter().find_map(|thread| {
         let process = thread.process.and_then(|at| ledger.processes.get(at))?;
-        let names = names_on_demand(file_name(&process.row.executable))?;
+        let program = file_name(&process.row.executable);
         let events = report.stacks.events_of(thread.row.thread);
-        let mut on_cpu = events.iter().filter(|event| event.account == Account::Cpu);
-        on_cpu
-            .any(|event| is_nameless(event.stack))
-            .then_some(names)
+        let on_cpu = events.iter().filter(|event| event.account == Account::Cpu);
+        let mut nameless = on_cpu.filter(|event| is_nameless(event.stack));
+        nameless.find_map(|event| {
+            let functions = code.functions_of(event.stack).into_iter();
+            let mut files = functions.filter_map(|at| code.file_of(code.function(at)));
+            names_on_demand(program).or_else(|| files.find_map(names_on_demand))
+        })
     });
     found.map(|names| {
         format!(
