@@ -271,9 +271,11 @@ pub fn call(code: &Code, of: FunctionIx) -> String {
     called(&function_in_short(code, of))
 }
 
-/// The same of its name.
+/// The same of its name. Erlang's tell how many parameters there are: `shop:price/1`.
 pub fn called(name: &str) -> String {
-    match name.ends_with([')', '>']) {
+    let arity = name.rsplit_once('/').map_or("", |(_, arity)| arity);
+    let has_arity = !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
+    match has_arity || name.ends_with([')', '>']) {
         true => name.to_owned(),
         false => format!("{name}()"),
     }
@@ -429,6 +431,19 @@ mod tests {
         ];
         for (name, want) in cases {
             assert_eq!(without_types(name), want, "{name}");
+        }
+    }
+
+    /// A function is shown as a call, unless its name tells what it is called with.
+    #[test]
+    fn functions_are_shown_as_calls() {
+        for (name, call) in [
+            ("store", "store()"),
+            ("Store::get(int)", "Store::get(int)"),
+            ("shop:price/1", "shop:price/1"),
+            ("a/b", "a/b()"),
+        ] {
+            assert_eq!(called(name), call);
         }
     }
 
