@@ -484,7 +484,7 @@ impl Code {
         !self.is_installed(function) && self.is_of_program(function)
     }
 
-    /// Whether a function is compiled code of such a runtime, or of Node.js.
+    /// Whether a function is compiled code of a runtime of Java, Python, Ruby, .NET, R, Guile or JavaScript.
     pub fn is_of_runtime(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
         let file = self.file_of(found);

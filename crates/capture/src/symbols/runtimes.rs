@@ -165,13 +165,10 @@ fn erlang(name: &str) -> Option<String> {
     if !is_arity || module.is_empty() || module == "global" {
         return None;
     }
-    let (function, made) = (
-        unquoted(function),
-        unquoted(module.trim_start_matches("Elixir.")),
-    );
-    Some(match module.starts_with("Elixir.") {
-        true => format!("{made}.{function}/{arity}"),
-        false => format!("{module}:{function}/{arity}"),
+    let function = unquoted(function);
+    Some(match module.strip_prefix("Elixir.") {
+        Some(module) => format!("{module}.{function}/{arity}"),
+        None => format!("{module}:{function}/{arity}"),
     })
 }
 
