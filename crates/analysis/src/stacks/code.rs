@@ -193,12 +193,12 @@ impl Code {
             line: None,
             language: Language::Native,
         });
-        let mut of_java: FxHashMap<&str, FunctionIx> = FxHashMap::default();
+        let mut of_methods: FxHashMap<&str, FunctionIx> = FxHashMap::default();
         let all = self.functions.iter().zip(0..);
         self.first_of = all
             .map(|(function, at)| match function.language {
                 Language::Java | Language::DotNet => {
-                    *of_java.entry(&function.name).or_insert(FunctionIx(at))
+                    *of_methods.entry(&function.name).or_insert(FunctionIx(at))
                 }
                 _ => FunctionIx(at),
             })
@@ -578,15 +578,12 @@ const SHARED_BY_BEAM: &str = "$global::";
 
 /// Whether the compiled code of a runtime of Java, Python, Ruby, .NET, R or Guile is in a file of that name.
 pub(super) fn is_runtimes_file(file: &str) -> bool {
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 8] = [
         "libjvm.",
         "libpython",
         "python",
         "libruby",
         "libcoreclr.",
-        "libclrjit.",
-        "libhostfxr.",
-        "libhostpolicy.",
         "libSystem.",
         "libR.",
         "libguile-",

@@ -20,10 +20,10 @@ use super::{Code, FunctionIx, StackIx};
 
 /// Has the waits of a recording that were for a runtime's locks, and those that were sleeps, read as such.
 pub fn tell_waits_apart(recording: &Recording) -> timesink_recording::Result<()> {
-    recording.retell(runtime_locks)
+    recording.retell(runtime_waits)
 }
 
-fn runtime_locks(recording: &Recording) -> timesink_recording::Result<Retold> {
+fn runtime_waits(recording: &Recording) -> timesink_recording::Result<Retold> {
     let modules: Vec<Module> = recording.rows()?;
     let is_runtime = |module: &Module| {
         let file = module.path.rsplit('/').next().unwrap_or_default();

@@ -117,48 +117,41 @@ fn dotnet(name: &str) -> Option<String> {
 /// As the program's author wrote it: what a compiler makes of a method that awaits or yields, of a lambda and of a function within one has
 /// the method's name between `<` and `>`.
 fn method_of_dotnet(class: &str, method: &str) -> String {
-    let between = |text: &str| {
-        let (outer, made) = text.strip_prefix('<')?.split_once('>')?;
-        Some((outer.to_owned(), made.to_owned()))
-    };
-    let parts: Vec<&str> = class.split('+').collect();
-    let (written, made): (Vec<&str>, Vec<&str>) =
-        parts.into_iter().partition(|part| !part.starts_with('<'));
-    let of_class = made.last().and_then(|part| between(part));
+    let between = |text| -> Option<(&str, &str)> { str::strip_prefix(text, '<')?.split_once('>') };
+    let (made, written): (Vec<&str>, Vec<&str>) =
+        class.split('+').partition(|part| part.starts_with('<'));
+    let of_class = made.last().and_then(|part| between(*part));
+    let of_class = of_class.map(|(outer, _)| outer);
     let (outer, inner) = match between(method) {
         Some((outer, made)) => {
-            let local = made
-                .strip_prefix("g__")
-                .and_then(|local| local.split_once('|'));
-            let inner = local.map_or("lambda", |(local, _)| local).to_owned();
+            let local = made.strip_prefix("g__");
+            let local = local.and_then(|local| local.split_once('|'));
             let outer = Some(outer).filter(|outer| !outer.is_empty());
-            let of_class = || of_class.as_ref().map(|(outer, _)| outer.clone());
-            (outer.or_else(of_class), Some(inner))
+            let inner = local.map_or("lambda", |(local, _)| local);
+            (outer.or(of_class), Some(inner))
         }
-        None if method == "MoveNext" && of_class.is_some() => {
-            (of_class.map(|(outer, _)| outer), None)
-        }
-        None => (None, Some(method.to_owned())),
+        None if method == "MoveNext" && of_class.is_some() => (of_class, None),
+        None => (None, Some(method)),
     };
-    let without_arity = written.iter().map(|part| {
+    let without_arity = |part: &'_ str| {
         part.split_once('`')
-            .map_or(*part, |(name, _)| name)
-            .to_owned()
-    });
-    let all = without_arity.chain(outer).chain(inner);
-    let all: Vec<String> = all.filter(|part| !part.is_empty()).collect();
+            .map_or(part.len(), |(name, _)| name.len())
+    };
+    let classes = written.into_iter().map(|part| &part[..without_arity(part)]);
+    let all = classes.chain(outer).chain(inner);
+    let all: Vec<&str> = all.filter(|part| !part.is_empty()).collect();
     all.join(".")
 }
 
 /// `$shop:price/1` of Erlang, `$'Elixir.Shop':price/1` of Elixir.
 fn erlang(name: &str) -> Option<String> {
     let (module, function) = name.strip_prefix('$')?.split_once(':')?;
-    let unquoted = |text: &str| {
-        let inner = text
-            .strip_prefix('\'')
-            .and_then(|text| text.strip_suffix('\''));
-        inner.unwrap_or(text).to_owned()
-    };
+    fn unquoted(text: &str) -> &str {
+        let inner = text.strip_prefix('\'');
+        inner
+            .and_then(|text| text.strip_suffix('\''))
+            .unwrap_or(text)
+    }
     let (function, arity) = function.rsplit_once('/')?;
     let is_arity = !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
     let module = unquoted(module);
@@ -215,10 +208,18 @@ mod tests {
         assert_eq!(javascript("JS:").0, "(anonymous)");
     }
 
+    /// All of these names are understood as functions of this language.
+    fn all_are(language: Language, names: &[(&str, &str)]) {
+        for (name, function) in names {
+            let (named, found) = understood(name);
+            assert_eq!((&*named.function, found), (*function, language));
+        }
+    }
+
     /// Methods of Java are called as in a stack trace, whoever wrote the map.
     #[test]
     fn of_java() {
-        for (name, function) in [
+        let names = [
             ("double T.leaf(int)", "T.leaf"),
             (
                 "java.lang.Object com.x.Y.get(java.lang.Object, long)",
@@ -227,16 +228,14 @@ mod tests {
             ("void java.lang.Object.<init>()", "java.lang.Object.<init>"),
             ("Lcom/x/Y;::method", "com.x.Y.method"),
             ("com.x.Y::method(II)", "com.x.Y.method"),
-        ] {
-            let (named, language) = understood(name);
-            assert_eq!((&*named.function, language), (function, Language::Java));
-        }
+        ];
+        all_are(Language::Java, &names);
     }
 
     /// Methods of .NET are called as their author wrote them.
     #[test]
     fn of_dotnet() {
-        for (name, function) in [
+        let names = [
             ("int64 [P] P::Checksum(int32)[Optimized]", "P.Checksum"),
             ("void [P] P::Main(string[])[QuickJitted]", "P.Main"),
             (
@@ -254,16 +253,14 @@ mod tests {
                 "System.Collections.Generic.List.get_Item",
             ),
             ("void [P] P::.cctor()[QuickJitted]", "P..cctor"),
-        ] {
-            let (named, language) = understood(name);
-            assert_eq!((&*named.function, language), (function, Language::DotNet));
-        }
+        ];
+        all_are(Language::DotNet, &names);
     }
 
     /// Functions of Erlang and Elixir are called as in their own stack traces.
     #[test]
     fn of_erlang() {
-        for (name, function) in [
+        let names = [
             ("$cpu:search/2", "cpu:search/2"),
             ("$cpu:'-main/0-lc$^0/1-0-'/2", "cpu:-main/0-lc$^0/1-0-/2"),
             ("$'Elixir.W':crunch/0", "W.crunch/0"),
@@ -271,10 +268,8 @@ mod tests {
                 "$'Elixir.Enum':'-reduce/3-lists^foldl/2-0-'/3",
                 "Enum.-reduce/3-lists^foldl/2-0-/3",
             ),
-        ] {
-            let (named, language) = understood(name);
-            assert_eq!((&*named.function, language), (function, Language::Erlang));
-        }
+        ];
+        all_are(Language::Erlang, &names);
     }
 
     /// All else that a runtime makes is its own and keeps its name.

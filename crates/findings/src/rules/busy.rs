@@ -5,7 +5,7 @@
 use timesink_analysis::facts::last_part;
 use timesink_analysis::path::{DividedPart, Division, Within};
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{names_on_demand, FunctionIx, Spot};
+use timesink_analysis::stacks::{names_on_demand, FunctionIx, Spot, StackIx};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
@@ -403,18 +403,14 @@ fn ask_for_names(inquiry: &Inquiry<'_>, process: ProcessId) -> String {
     let code = &inquiry.stacks.code;
     let program = inquiry.program(process).map_or("it", last_part);
     let runtime = || {
-        let on_cpu = inquiry.outlook.on_processors.stacks.iter();
-        let own = on_cpu.filter(|on| {
-            let cause = inquiry.outlook.causes.get(on.cause);
-            cause.is_some_and(|one| inquiry.same_program(one.cause.key.process, process))
-        });
-        let mut functions = own.flat_map(|on| code.functions_of(on.stack));
+        let own = stacks_on_cpu(inquiry, process);
+        let mut functions = own.flat_map(|(stack, _)| code.functions_of(stack));
         functions.find_map(|at| names_on_demand(code.file_of(code.function(at))?))
     };
     match names_on_demand(program).or_else(runtime) {
         Some(names) => format!(
-            "record it again with {} in the environment, which has {} write the names of its functions to /tmp, if nobody else uses \
-             this machine",
+            "record it again with {} in the environment, so that {} writes the names of its functions to /tmp; only where nobody else \
+             uses this machine",
             names.variable, names.runtime
         ),
         None => format!(
@@ -428,14 +424,23 @@ fn ask_for_names(inquiry: &Inquiry<'_>, process: ProcessId) -> String {
 fn has_names(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
     let code = &inquiry.stacks.code;
     let (mut named, mut nameless) = (0u64, 0u64);
-    for on in &inquiry.outlook.on_processors.stacks {
-        let cause = inquiry.outlook.causes.get(on.cause);
-        if !cause.is_some_and(|on_path| inquiry.same_program(on_path.cause.key.process, process)) {
-            continue;
-        }
-        let functions = code.functions_of(on.stack);
+    for (stack, ns) in stacks_on_cpu(inquiry, process) {
+        let functions = code.functions_of(stack);
         let is_named = functions.iter().any(|&function| !code.is_system(function));
-        *(if is_named { &mut named } else { &mut nameless }) += on.ns;
+        *(if is_named { &mut named } else { &mut nameless }) += ns;
     }
     named >= nameless
+}
+
+/// The stacks of a program that the path was in on processors, and for how long.
+fn stacks_on_cpu<'a>(
+    inquiry: &'a Inquiry<'_>,
+    process: ProcessId,
+) -> impl Iterator<Item = (StackIx, u64)> + 'a {
+    let all = inquiry.outlook.on_processors.stacks.iter();
+    let own = all.filter(move |on| {
+        let cause = inquiry.outlook.causes.get(on.cause);
+        cause.is_some_and(|one| inquiry.same_program(one.cause.key.process, process))
+    });
+    own.map(|on| (on.stack, on.ns))
 }

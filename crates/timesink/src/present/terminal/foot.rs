@@ -2,7 +2,7 @@
 
 use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
-use timesink_analysis::stacks::{names_on_demand, FunctionIx};
+use timesink_analysis::stacks::{names_on_demand, Function};
 use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 
@@ -231,25 +231,20 @@ fn estimates(report: &Report) -> Option<String> {
 pub(super) fn nameless_runtime(report: &Report) -> Option<String> {
     let ledger = &report.facts.ledger;
     let code = &report.stacks.code;
-    let is_compiled = |function| {
-        let module = code.module_of(function);
-        module.is_some_and(|module| module.kind == ModuleKind::Jit)
-    };
     let is_nameless = |stack| {
         let mut functions = code.functions_of(stack).into_iter();
-        functions.any(|at| is_compiled(at) && code.function(at).name.is_empty())
+        functions.any(|function| {
+            let module = code.module_of(function);
+            module.is_some_and(|module| module.kind == ModuleKind::Jit)
+                && code.function(function).name.is_empty()
+        })
     };
     // Who was asked names most of them, but not all.
-    let has_name = |at| {
-        let function = code.function(at);
-        let is_one = match function.language {
-            Language::JavaScript | Language::DotNet | Language::Erlang => true,
-            Language::Native => is_compiled(at),
-            _ => false,
-        };
-        is_one && !function.name.is_empty()
+    let has_name = |function: &Function| {
+        let of_runtime = [Language::JavaScript, Language::DotNet, Language::Erlang];
+        of_runtime.contains(&function.language) && !function.name.is_empty()
     };
-    if (0..code.functions.len()).any(|at| has_name(FunctionIx(at as u32))) {
+    if code.functions.iter().any(has_name) {
         return None;
     }
     let found = ledger.threads.iter().find_map(|thread| {
@@ -266,7 +261,7 @@ pub(super) fn nameless_runtime(report: &Report) -> Option<String> {
     });
     found.map(|names| {
         format!(
-            "Functions of {} have no names here; where nobody else uses this machine, {} has {} write them to /tmp",
+            "Functions of {} have no names here; with {} in the environment {} writes them to /tmp (only where nobody else uses this machine)",
             names.language, names.variable, names.runtime
         )
     })
