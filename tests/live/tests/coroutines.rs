@@ -36,9 +36,21 @@ const AWAITED: [(&str, &str); 5] = [
 const WITHIN: f64 = 0.05;
 const WITHIN_NS: f64 = 6e6;
 
-fn is_near(told: f64, truth: f64) -> bool {
+/// Coroutines that compute and make no calls, with how many turns they take in all: where tasks follow each other without a call,
+/// their times go by samples, each of which stands for the 2 ms before it. Of a turn of any length that is off by 1 ms (the standard
+/// deviation) at most, and so by 5.5 ms of 30 turns. Of eighteen runs on 2026-11-30 60 ms were told as 52 to 69.
+const COMPUTING: [(&str, f64); 2] = [("spinner", 60.0), ("consumer", 30.0)];
+const SAMPLED_TURN_NS: f64 = 1e6;
+
+/// How much the time of a coroutine on its thread may be off: three standard deviations.
+fn sampled_within_ns(name: &str) -> f64 {
+    let computing = COMPUTING.iter().find(|(one, _)| *one == name);
+    computing.map_or(0.0, |(_, turns)| 3.0 * turns.sqrt() * SAMPLED_TURN_NS)
+}
+
+fn is_near(told: f64, truth: f64, sampled_within_ns: f64) -> bool {
     let off = (told - truth).abs();
-    off <= WITHIN * truth || off <= WITHIN_NS + taken_away_ns()
+    off <= WITHIN * truth || off <= sampled_within_ns.max(WITHIN_NS) + taken_away_ns()
 }
 
 fn problems_with(python: &Path) -> Vec<String> {
@@ -80,7 +92,7 @@ fn problems_with(python: &Path) -> Vec<String> {
         let told = groups.get(name.as_str()).map_or(0.0, |group| {
             ns(group, "cpu_ns") + ns(group, "ready_ns") + ns(group, "wait_ns")
         });
-        if !is_near(told, truth) {
+        if !is_near(told, truth, sampled_within_ns(name)) {
             problems.push(format!("{name} has {told} ns on its thread, not {truth}"));
         }
     }
@@ -90,7 +102,7 @@ fn problems_with(python: &Path) -> Vec<String> {
         let told = groups
             .get(name.as_str())
             .map_or(0.0, |group| ns(group, "parked_ns"));
-        if !is_near(told, truth) {
+        if !is_near(told, truth, 0.0) {
             problems.push(format!("{name} awaits {told} ns, not {truth}"));
         }
     }
