@@ -34,7 +34,8 @@ FOR_DEMO := $(FOR_BUILD)
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # The JDK is large (200 MB), but what is said of Java is tested with Java.
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
-FOR_TEST := $(FOR_CHECK) make python3 python3-dev python3-venv nodejs php-cli ruby perl erlang-base default-jdk-headless musl-tools openssl \
+FOR_TEST := $(FOR_CHECK) make python3 python3-dev python3-venv python3-psycopg2 nodejs php-cli ruby perl erlang-base default-jdk-headless \
+  musl-tools openssl postgresql \
   $(if $(shell command -v go),,golang-go)
 # The page is looked at in a browser.
 FOR_PAGE := chromium firefox-esr python3

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::timeline::Span;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::{Detail, Language, ObjectKind};
+use timesink_recording::words::{Detail, Language, ObjectKind, State};
 
 use crate::inquiry::Inquiry;
 
@@ -71,3 +72,37 @@ fn language_of(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Language> {
         _ => (pythons && function.name == "take_gil").then_some(Language::Python),
     })
 }
+
+/// The waits in which these threads wait shortly for each other, beside a lock that they wait for so long: for their interpreter's own lock,
+/// or one in a server. None if much time goes there. Who gets the one wants the other at once.
+pub fn turns_beside(
+    inquiry: &Inquiry<'_>,
+    slots: &BTreeSet<usize>,
+    is_other: impl Fn(&Span) -> bool,
+    lock_ns: u64,
+) -> BTreeSet<usize> {
+    let is_meant = |span: &Span| {
+        let between_threads = matches!(span.detail, Detail::Condition | Detail::Lock);
+        let ns = span.t1.since(span.t0);
+        let is_short = between_threads && span.waker().is_some() && ns <= INTERPRETER_ASKS_NS;
+        span.state == State::Wait && is_short && is_other(span)
+    };
+    let own = slots
+        .iter()
+        .flat_map(|&slot| inquiry.timeline.indexed(slot));
+    let (mut found, mut ns) = (BTreeSet::new(), 0u64);
+    for (at, span) in own.filter(|(_, span)| is_meant(span)) {
+        found.insert(at);
+        ns = ns.saturating_add(span.t1.since(span.t0));
+    }
+    if ns as f64 > lock_ns as f64 * HARDLY {
+        found.clear();
+    }
+    found
+}
+
+/// Python asks for its own lock after so long.
+const INTERPRETER_ASKS_NS: u64 = 5_000_000;
+
+/// Of the waiting for a lock, the share that such waits may be beside it.
+const HARDLY: f64 = 0.1;

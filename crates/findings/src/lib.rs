@@ -11,6 +11,7 @@ pub mod around;
 mod awaiting;
 mod contended;
 mod crowd;
+mod database_code;
 mod disk_waits;
 pub mod engine;
 mod event_loop;

@@ -11,6 +11,7 @@ use timesink_recording::words::{Detail, Language, State};
 
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
+use crate::interpreter_lock::turns_beside;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -96,34 +97,14 @@ fn interpreters_waits(inquiry: &Inquiry<'_>, group: &WaitGroup, lock: &Lock) -> 
     if !is_interpreted(inquiry, group) {
         return BTreeSet::new();
     }
-    let timeline = inquiry.timeline;
-    let is_meant = |span: &Span| {
-        let between_threads = matches!(span.detail, Detail::Condition | Detail::Lock);
-        let is_other = span.object() != group.object && span.waker().is_some();
-        let ns = span.t1.since(span.t0);
-        span.state == State::Wait && between_threads && is_other && ns <= INTERPRETER_ASKS_NS
-    };
-    let waits = lock.waits.iter().filter_map(|&at| timeline.span(at));
+    let waits = lock.waits.iter();
+    let waits = waits.filter_map(|&at| inquiry.timeline.span(at));
     let waiting: BTreeSet<usize> = waits
-        .filter_map(|span| timeline.slot(span.thread))
+        .filter_map(|span| inquiry.timeline.slot(span.thread))
         .collect();
-    let own = waiting.iter().flat_map(|&slot| timeline.indexed(slot));
-    let (mut found, mut ns) = (BTreeSet::new(), 0u64);
-    for (at, span) in own.filter(|(_, span)| is_meant(span)) {
-        found.insert(at);
-        ns = ns.saturating_add(span.t1.since(span.t0));
-    }
-    if ns as f64 > lock.wait_ns as f64 * HARDLY {
-        found.clear();
-    }
-    found
+    let is_other = |span: &Span| span.object() != group.object;
+    turns_beside(inquiry, &waiting, is_other, lock.wait_ns)
 }
-
-/// Python asks for its own lock after so long.
-const INTERPRETER_ASKS_NS: u64 = 5_000_000;
-
-/// Of the waiting for a lock, the share that the interpreter's own may be beside it.
-const HARDLY: f64 = 0.1;
 
 /// So much of the waits is under the lock: who gets it first is not known to hold it until another one wants it.
 const MOSTLY: f64 = 0.5;

@@ -3,6 +3,7 @@
 
 mod children;
 mod computing;
+mod databases;
 mod durability;
 mod files;
 mod memory;

@@ -227,8 +227,16 @@ fn make_hostile(drawn: &mut Draft) {
     });
     drawn.frames.iter_mut().for_each(|row| {
         row.file.clone_from(&evil);
-        // What the system's functions are called is not up to others, and rules go by it.
-        if !row.function.starts_with("ksys_") && !row.function.starts_with("do_sys_") {
+        // What functions of the system and of a database are called is not up to others, and rules go by it.
+        let known = [
+            "ksys_",
+            "do_sys_",
+            "ProcSleep",
+            "XactLock",
+            "LockTuple",
+            "secure_read",
+        ];
+        if !known.iter().any(|name| row.function.starts_with(name)) {
             row.function.push_str(&evil);
         }
     });

@@ -1,0 +1,303 @@
+//! A lock of a database that transactions wait for, on a row or a table, while another transaction keeps it.
+//!
+//! To the kernel a server's thread waits for an event or a condition. Its stack says that it is a lock, and who ends the wait is who
+//! had it, from its own last wait for a lock on. Who keeps one for long mostly waits for its client meanwhile, which does something
+//! else before it commits: what that is its own stacks say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{Event, StackIx};
+use timesink_analysis::stretches::Stretches;
+use timesink_analysis::timeline::locks::Hold;
+use timesink_analysis::waits::quantile;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::State;
+use timesink_recording::Nanos;
+
+use crate::database_code::{end, ended_by, events, DatabaseCode, Sessions, DATABASES};
+use crate::holding::{no_processor, Holding};
+use crate::inquiry::Inquiry;
+use crate::interpreter_lock::turns_beside;
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::{Piece, Sentence};
+
+pub static RULE: Rule = Rule {
+    name: "database-lock",
+    looks_for: "a lock of a database that transactions wait for, while another transaction keeps it",
+    why: "Who waits for the lock does nothing until the transaction that has it ends, so the transactions run one after the other.",
+    advice: "keep the transaction that has the lock short: lock and update what others want last, right before the commit; or spread it over several rows",
+    wrong_if: "the transactions must see each other's changes in this order, and all that is done under the lock belongs to them",
+    limits: &[&limits::HOLDS, &limits::HELD],
+    blames: Blames::Program,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+const OUTSIDE: &str = "do what takes long before the transaction begins or after it is committed: then the lock is kept only for as long as the database works";
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static HOLDS: Limit = Limit {
+        name: "holds",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of times that a transaction keeps the lock while others wait",
+    };
+    pub static HELD: Limit = Limit {
+        name: "held",
+        value: 0.05,
+        unit: Unit::Share,
+        means: "minimum share of the run in which such a lock is kept while others wait",
+    };
+}
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    DATABASES
+        .iter()
+        .flat_map(|database| of_servers(inquiry, database))
+        .collect()
+}
+
+/// What the servers of one kind wait for, by their program.
+fn of_servers(inquiry: &Inquiry<'_>, database: &DatabaseCode) -> Vec<Suspect> {
+    let mut locks = database.lock_waits(inquiry);
+    if locks.is_empty() {
+        return Vec::new();
+    }
+    let mut queues = database.passing(inquiry, database.queues);
+    let sessions = Sessions::of(inquiry, database);
+    let mut servers: BTreeMap<ProcessId, Server<'_>> = BTreeMap::new();
+    for (slot, thread) in inquiry.timeline.threads.iter().enumerate() {
+        let program = inquiry.programs.first(thread.process);
+        for wait in events(inquiry, slot, Account::Wait) {
+            let Some(is_on_row) = locks.is_on_row(inquiry, wait) else {
+                continue;
+            };
+            let server = servers.entry(program).or_insert_with(|| Server {
+                program,
+                sessions: &sessions,
+                waits: BTreeMap::new(),
+            });
+            server.waits.entry(slot).or_default().push(LockWait {
+                wait,
+                is_on_row,
+                is_queued: queues.has(inquiry, wait.stack),
+            });
+        }
+    }
+    let servers = servers.values();
+    servers
+        .filter_map(|server| server.suspect(inquiry))
+        .collect()
+}
+
+/// A wait for a lock.
+struct LockWait<'i> {
+    wait: &'i Event,
+    is_on_row: bool,
+    /// For its turn to wait for the lock.
+    is_queued: bool,
+}
+
+/// A program that serves, and the waits for locks of its threads, by their places.
+struct Server<'i> {
+    program: ProcessId,
+    sessions: &'i Sessions<'i>,
+    waits: BTreeMap<usize, Vec<LockWait<'i>>>,
+}
+
+impl Server<'_> {
+    fn suspect(&self, inquiry: &Inquiry<'_>) -> Option<Suspect> {
+        let holds = self.holds(inquiry);
+        let stretches = |holds: &[Hold]| -> Stretches {
+            Stretches::of(holds.iter().map(|hold| (hold.from, hold.until)).collect())
+        };
+        let held_ns = stretches(&holds).ns();
+        let share = held_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+        let is_enough = holds.len() as f64 >= RULE.limit(inquiry, &limits::HOLDS)
+            && share >= RULE.limit(inquiry, &limits::HELD);
+        if !is_enough || no_processor(inquiry, &holds) {
+            return None;
+        }
+        let waits = self.spans(inquiry);
+        let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), held_ns);
+        let fix = self.without_waiting(inquiry, &waits);
+        let suspect = Suspect::new(self.title(&holds), fix, weight)
+            .held(inquiry, &RULE, "holds", holds.len() as f64, &limits::HOLDS)
+            .held(inquiry, &RULE, "held", share, &limits::HELD)
+            .shown_at(inquiry, waits.iter().copied())
+            .told(told_waits(inquiry, &waits));
+        let (idle, clients) = self.idle(inquiry, &holds);
+        if 2 * stretches(&idle).ns() <= held_ns {
+            return Some(self.in_server(inquiry, &holds, suspect));
+        }
+        let share = stretches(&idle).ns() as f64 / held_ns.max(1) as f64;
+        let suspect = suspect.advised(OUTSIDE.to_owned()).told(say![
+            "the transaction that has the lock waits for its client for ",
+            Piece::Percent(share * 100.0),
+            " of that time"
+        ]);
+        Some(in_clients(inquiry, &clients, suspect.of(self.program)))
+    }
+
+    /// That nobody waits for a lock, nor in turn for what the threads that do have beside it.
+    fn without_waiting(&self, inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Fix {
+        let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
+        let all_ns = spans.map(|span| span.t1.since(span.t0)).sum();
+        let sessions: BTreeSet<usize> = self.waits.keys().copied().collect();
+        let asking = sessions.iter().flat_map(|&session| {
+            let reads = self.sessions.reads(session).iter();
+            reads.filter_map(move |read| ended_by(inquiry, session, read))
+        });
+        let asking: BTreeSet<usize> = asking.collect();
+        let mut never = turns_beside(inquiry, &asking, |_| true, all_ns);
+        never.extend(turns_beside(inquiry, &sessions, |_| true, all_ns));
+        never.extend(waits);
+        Fix::Change(Change {
+            what: What::Spans(never),
+            processes: None,
+            how: How::Never,
+        })
+    }
+
+    /// What takes place in the database while the lock is kept.
+    fn in_server(&self, inquiry: &Inquiry<'_>, holds: &[Hold], suspect: Suspect) -> Suspect {
+        let mut suspect = match Holding::of(inquiry, holds) {
+            Some(holding) => suspect.told(holding.told(inquiry)),
+            None => suspect,
+        };
+        let asked = self.asked_in(inquiry);
+        let asking = asked.map(|(client, _)| inquiry.timeline.threads[client].process);
+        suspect.frames = asked.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack));
+        suspect.of(asking.unwrap_or(self.program))
+    }
+
+    fn title(&self, holds: &[Hold]) -> Sentence {
+        let mut lengths: Vec<u64> = holds.iter().map(Hold::ns).collect();
+        lengths.sort_unstable();
+        let mut waits = self.waits.values().flatten();
+        let kept = match waits.all(|one| one.is_on_row) {
+            true => " keeps a row lock for ",
+            false => " keeps a lock for ",
+        };
+        say![
+            Piece::Count(holds.len() as u64),
+            " times a transaction in ",
+            self.program,
+            kept,
+            Piece::Time(quantile(&lengths, 0.5)),
+            " while others wait for it"
+        ]
+    }
+
+    /// The waits as indexes of spans.
+    fn spans(&self, inquiry: &Inquiry<'_>) -> BTreeSet<usize> {
+        let waits = self.waits.iter();
+        let waits = waits.flat_map(|(&slot, waits)| waits.iter().map(move |one| (slot, one.wait)));
+        let spans = waits.filter_map(|(slot, wait)| {
+            let mut from = inquiry.timeline.indexed_from(slot, wait.at);
+            let (at, span) = from.find(|(_, span)| span.t1 > wait.at)?;
+            (span.state == State::Wait).then_some(at)
+        });
+        spans.collect()
+    }
+
+    /// When threads kept a lock that others waited for: each from when it got that itself, or another one came.
+    fn holds(&self, inquiry: &Inquiry<'_>) -> Vec<Hold> {
+        let mut kept: BTreeMap<usize, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+        for (&waiting, waits) in &self.waits {
+            for LockWait { wait, .. } in waits.iter().filter(|one| !one.is_queued) {
+                let Some(holder) = ended_by(inquiry, waiting, wait) else {
+                    continue;
+                };
+                let own = self.waits.get(&holder).map_or(&[][..], Vec::as_slice);
+                let before = own.partition_point(|one| end(one.wait) <= end(wait));
+                let got = before.checked_sub(1).map(|last| end(own[last].wait));
+                let from = got.map_or(wait.at, |got| got.max(wait.at));
+                // Others end a wait that is cancelled.
+                let is_session = !self.sessions.reads(holder).is_empty();
+                if is_session && from < end(wait) {
+                    kept.entry(holder).or_default().push((from, end(wait)));
+                }
+            }
+        }
+        let holds = kept.into_iter().flat_map(|(holder, kept)| {
+            let kept = Stretches::of(kept).each().into_iter();
+            kept.map(move |(from, until)| hold(holder, from, until))
+        });
+        let mut holds: Vec<Hold> = holds.collect();
+        holds.sort_by_key(|hold| (hold.from, hold.holder));
+        holds
+    }
+
+    /// For how long of these the holders wait for their clients; and the same by the clients' threads, as far as these are known.
+    fn idle(&self, inquiry: &Inquiry<'_>, holds: &[Hold]) -> (Vec<Hold>, Vec<Hold>) {
+        let (mut idle, mut clients) = (Vec::new(), Vec::new());
+        for held in holds {
+            let first = self.sessions.requests_by(held.holder, held.from);
+            let meanwhile = self.sessions.reads(held.holder)[first..].iter();
+            for read in meanwhile.take_while(|read| read.at < held.until) {
+                let (from, until) = (read.at.max(held.from), end(read).min(held.until));
+                idle.push(hold(held.holder, from, until));
+                let client = ended_by(inquiry, held.holder, read);
+                clients.extend(client.map(|client| hold(client, from, until)));
+            }
+        }
+        (idle, clients)
+    }
+
+    /// Who waits for the server while that waits for a lock, and where mostly.
+    fn asked_in(&self, inquiry: &Inquiry<'_>) -> Option<(usize, StackIx)> {
+        let mut asked: BTreeMap<(usize, StackIx), u64> = BTreeMap::new();
+        for (&slot, waits) in &self.waits {
+            for LockWait { wait, .. } in waits {
+                if let Some(client) = self.sessions.client_at(inquiry, slot, wait.at) {
+                    *asked.entry(client).or_default() += wait.ns;
+                }
+            }
+        }
+        let most = asked.into_iter().max_by_key(|(_, ns)| *ns);
+        most.map(|(place, _)| place)
+    }
+}
+
+fn hold(holder: usize, from: Nanos, until: Nanos) -> Hold {
+    Hold {
+        holder,
+        from,
+        until,
+        own_ns: until.since(from),
+    }
+}
+
+/// What clients do while the server waits for them.
+fn in_clients(inquiry: &Inquiry<'_>, clients: &[Hold], suspect: Suspect) -> Suspect {
+    let Some(holding) = Holding::of(inquiry, clients) else {
+        return suspect;
+    };
+    let client = clients.iter().max_by_key(|hold| hold.ns());
+    let process = client.map(|client| inquiry.timeline.threads[client.holder].process);
+    let mut suspect = suspect.told(holding.told(inquiry));
+    suspect.frames = holding.frames;
+    suspect.process = process.or(suspect.process);
+    suspect
+}
+
+/// How many waits there are, and how long.
+fn told_waits(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Sentence {
+    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
+    let mut lengths: Vec<u64> = spans.map(|span| span.t1.since(span.t0)).collect();
+    lengths.sort_unstable();
+    say![
+        Piece::Count(lengths.len() as u64),
+        " waits for such locks, median ",
+        Piece::Time(quantile(&lengths, 0.5)),
+        ", max ",
+        Piece::Time(quantile(&lengths, 1.0))
+    ]
+}
