@@ -2,17 +2,20 @@
 //! for that all the time. Looking now and then costs no more than the last sleep of such a row, and half of it on average.
 //!
 //! What is looked at no recording tells. So short sleeps in rows are taken for looking, if the program does not write or send
-//! something for each; long ones only where there are many rows, of different lengths.
+//! something for each, and there is somebody or something that may have been looked at; long ones only where there are many rows, of
+//! different lengths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::sockets::sends;
+use timesink_analysis::stretches::Stretches;
 use timesink_analysis::timeline::Waker;
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
+use crate::need::Need;
 
 /// A look takes no longer than this part of the sleep before it.
 const LOOK: f64 = 0.25;
@@ -29,6 +32,22 @@ const EACH: f64 = 0.8;
 /// On a processor for less than this part of the sleeps nothing much is done. Measured: 0.3 % where Python looks at the clock every 200 ms and
 /// has a job every second; 2 % in a program that does something for each sleep of 50 ms.
 const IDLE: f64 = 0.01;
+/// Calls that see nothing of the world outside: a clock, memory, who else the process is.
+const BLIND: [&str; 12] = [
+    "brk",
+    "clock_gettime",
+    "clock_nanosleep",
+    "futex",
+    "getpid",
+    "gettid",
+    "madvise",
+    "mmap",
+    "munmap",
+    "nanosleep",
+    "sched_yield",
+    "tgkill",
+];
+
 /// Calls that change nothing and take nothing: a clock, memory, whether a file or a process is there.
 const LOOKS: [&str; 18] = [
     "access",
@@ -121,37 +140,79 @@ impl Rows {
         });
         let each_ns = ns.fold(0, u64::saturating_add) as f64 / sleeps as f64;
         let lengths: BTreeSet<usize> = self.0.iter().map(Vec::len).collect();
-        each_ns < SHORT_NS
+        each_ns < SHORT_NS && self.has_something_to_see(inquiry, process)
             || self.count() >= ROWS && lengths.len() > 1
             || self.does_nothing(inquiry)
     }
 
+    /// Whether anything may come while it sleeps: somebody else is at work, or it asks the system for something between the sleeps.
+    fn has_something_to_see(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+        let slept: BTreeSet<usize> = self.0.iter().flatten().copied().collect();
+        let spans = slept.iter().filter_map(|&at| inquiry.timeline.span(at));
+        let sleepers: BTreeSet<ThreadId> = spans.clone().map(|span| span.thread).collect();
+        let mut sites = sleepers.iter().map(|&of| inquiry.stacks.sites_of(of));
+        let seen = match sites.all(<[_]>::is_empty) {
+            true => other_calls(inquiry, process, &BLIND),
+            false => self.calls_between(inquiry, &BLIND),
+        };
+        if !inquiry.has(Need::Calls) || seen as f64 >= self.sleeps() as f64 * EACH {
+            return true;
+        }
+        let slept = Stretches::of(spans.map(|span| (span.t0, span.t1)).collect());
+        let threads = inquiry.timeline.threads.iter().enumerate();
+        let others = threads.filter(|(slot, thread)| {
+            !sleepers.contains(&thread.thread) && !inquiry.timeline.is_housekeeping(*slot)
+        });
+        let spans = others.flat_map(|(slot, _)| inquiry.timeline.spans_of(slot));
+        let at_work = spans.filter(|span| span.state == State::Cpu);
+        let at_work_ns: u64 = at_work.map(|span| slept.within(span.t0, span.t1)).sum();
+        at_work_ns as f64 >= slept.ns() as f64 * IDLE
+    }
+
     /// Whether nothing is done between the sleeps of a row but to look at a clock, at memory, or whether a file is there.
     fn does_nothing(&self, inquiry: &Inquiry<'_>) -> bool {
-        let (mut slept_ns, mut ran_ns, mut done) = (0u64, 0u64, 0u64);
-        for row in &self.0 {
-            let ends = (row.first(), row.last());
-            let (Some(first), Some(last)) = (ends.0.copied(), ends.1.copied()) else {
-                continue;
-            };
-            let span = |at| inquiry.timeline.span(at);
-            let (Some(first), Some(last)) = (span(first), span(last)) else {
-                continue;
-            };
-            let (from, until) = (first.t1, last.t0);
-            let sleeps = row.iter().filter_map(|&at| span(at));
-            slept_ns += sleeps.map(|span| span.t1.since(span.t0)).sum::<u64>();
-            if let Some(slot) = inquiry.timeline.slot(first.thread).filter(|_| from < until) {
+        let (mut slept_ns, mut ran_ns) = (0u64, 0u64);
+        for (row, (from, until)) in self.between(inquiry) {
+            let sleeps = row.iter().filter_map(|&at| inquiry.timeline.span(at));
+            let mut thread = None;
+            for span in sleeps {
+                slept_ns += span.t1.since(span.t0);
+                thread = Some(span.thread);
+            }
+            let slot = thread.and_then(|thread| inquiry.timeline.slot(thread));
+            if let Some(slot) = slot.filter(|_| from < until) {
                 let during = inquiry.timeline.between(slot, from, until);
                 let ran = during.filter(|(span, _)| span.state == State::Cpu);
                 ran_ns += ran.map(|(_, ns)| ns).sum::<u64>();
             }
-            let sites = inquiry.stacks.sites_of(first.thread).iter();
-            let during = sites.filter(|site| site.at > from && site.at < until);
-            let does = during.filter(|site| !LOOKS.contains(&site.call.as_str()));
-            done += does.map(|site| site.count).sum::<u64>();
         }
+        let done = self.calls_between(inquiry, &LOOKS);
         (ran_ns as f64) < slept_ns as f64 * IDLE && (done as f64) < self.sleeps() as f64 * EACH
+    }
+
+    /// Each row, with when its first sleep was over and its last began.
+    fn between<'a>(
+        &'a self,
+        inquiry: &'a Inquiry<'_>,
+    ) -> impl Iterator<Item = (&'a [usize], (Nanos, Nanos))> {
+        self.0.iter().filter_map(|row| {
+            let first = inquiry.timeline.span(*row.first()?)?;
+            let last = inquiry.timeline.span(*row.last()?)?;
+            Some((row.as_slice(), (first.t1, last.t0)))
+        })
+    }
+
+    /// How many calls but these are made between the sleeps of a row.
+    fn calls_between(&self, inquiry: &Inquiry<'_>, but: &[&str]) -> u64 {
+        let rows = self.between(inquiry);
+        let calls = rows.flat_map(|(row, (from, until))| {
+            let span = row.first().and_then(|&at| inquiry.timeline.span(at));
+            let sites = span.map(|span| inquiry.stacks.sites_of(span.thread));
+            let sites = sites.unwrap_or_default().iter();
+            sites.filter(move |site| site.at > from && site.at < until)
+        });
+        let meant = calls.filter(|site| !but.contains(&site.call.as_str()));
+        meant.map(|site| site.count).sum()
     }
 }
 
@@ -202,6 +263,14 @@ fn of_thread(
 /// Whether who waits so has written something that is to stay.
 fn writes(detail: Detail) -> bool {
     matches!(detail, Detail::DiskWrite | Detail::Flush)
+}
+
+/// How many calls but these a process makes in all.
+fn other_calls(inquiry: &Inquiry<'_>, process: ProcessId, but: &[&str]) -> u64 {
+    let calls = inquiry.facts.calls.iter();
+    let others =
+        calls.filter(|call| call.process == Some(process) && !but.contains(&call.call.as_str()));
+    others.map(|call| call.count).fold(0, u64::saturating_add)
 }
 
 /// Whether a process writes or sends about as often as it sleeps: then it does something between two sleeps.
