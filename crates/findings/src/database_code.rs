@@ -17,13 +17,13 @@ pub struct DatabaseCode {
     pub files: &'static [&'static str],
     /// In these it waits for a lock that a transaction has.
     pub locks: &'static [&'static str],
-    /// Its functions that begin so ask its storage for rows. Where the storage's own have no names, who waits in them for a condition
-    /// with a time-out waits for a lock on one.
-    storage: Option<&'static str>,
     /// In these of them the lock is one on a row, not on a table.
     pub rows: &'static [&'static str],
     /// In these of them it waits for its turn to wait for the lock: who lets it go on does not have that yet.
     pub queues: &'static [&'static str],
+    /// Its functions that begin so ask its storage for rows. Where the storage's own have no names, who waits in them for a condition
+    /// with a time-out waits for a lock on a row.
+    storage: Option<&'static str>,
     /// In these it waits for what its client sends.
     pub reads: &'static [&'static str],
     /// In these it reads a table from the first row to the last.
@@ -39,9 +39,9 @@ pub const DATABASES: [DatabaseCode; 2] = [
     DatabaseCode {
         files: &["postgres"],
         locks: &["ProcSleep"],
-        storage: None,
         rows: &["LockTuple", "XactLockTableWait"],
         queues: &["LockTuple"],
+        storage: None,
         reads: &["secure_read"],
         scans: &["heap_getnextslot"],
         scanners: &["ExecScan"],
@@ -50,9 +50,9 @@ pub const DATABASES: [DatabaseCode; 2] = [
     DatabaseCode {
         files: &["mariadbd", "mysqld"],
         locks: &["lock_wait_suspend_thread", "MDL_wait::timed_wait"],
-        storage: Some("handler::ha_"),
         rows: &["lock_wait_suspend_thread"],
         queues: &[],
+        storage: Some("handler::ha_"),
         reads: &["vio_read"],
         scans: &["handler::ha_rnd_next"],
         scanners: &["sub_select"],

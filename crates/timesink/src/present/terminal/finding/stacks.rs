@@ -30,12 +30,18 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
             lines.extend(whole(one, heading, stack, style));
         }
     };
+    let exact = exact(one);
     let waits = match is_all_on_cpu(one) {
         true => Vec::new(),
-        false => groups(one),
+        false => groups(one, exact),
     };
+    if let Some(exact) = exact {
+        show("the waiting thread, most often", Some(exact));
+    }
     for group in waits {
-        show("the waiting thread, most often", found(one, group.stack));
+        if exact.is_none() {
+            show("the waiting thread, most often", found(one, group.stack));
+        }
         // A timer ends a sleep; who else does has interrupted it.
         let ends = group.waker_stack.filter(|_| group.detail != Detail::Sleep);
         show("what ended the wait, where known", found(one, ends));
@@ -48,9 +54,37 @@ fn found(one: &One, stack: Option<StackId>) -> Option<StackIx> {
     one.report.stacks.code.stack(stack?)
 }
 
-/// The waits that were recorded one by one, of the kinds that the fix is about.
-fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
+/// Where the fix is about single waits, the stack in which these are longest.
+fn exact(one: &One) -> Option<StackIx> {
+    let changes = one.finding.suspect.fix.changes();
+    let spans = changes.iter().filter_map(|change| match &change.what {
+        What::Spans(spans) => Some(spans),
+        _ => None,
+    });
+    let timeline = &one.report.loaded.timeline;
+    let mut times: BTreeMap<StackIx, u64> = BTreeMap::new();
+    for span in spans.flatten().filter_map(|&at| timeline.span(at)) {
+        let events = one.report.stacks.events_of(span.thread);
+        let first = events.partition_point(|event| event.at < span.t0);
+        let mut here = events[first..]
+            .iter()
+            .take_while(|event| event.at == span.t0);
+        if let Some(wait) = here.find(|event| event.account == Account::Wait) {
+            *times.entry(wait.stack).or_default() += wait.ns;
+        }
+    }
+    let most = times.into_iter().max_by_key(|(_, ns)| *ns);
+    most.map(|(stack, _)| stack)
+}
+
+/// The waits that were recorded one by one, of the kinds that the fix is about; of one stack only, if that is known.
+fn groups<'a>(one: &'a One, exact: Option<StackIx>) -> Vec<&'a WaitGroup> {
     let programs = &one.report.loaded.programs;
+    if exact.is_some() {
+        let mut groups = one.report.loaded.waited().groups.iter();
+        let of_stack = groups.find(|group| found(one, group.stack) == exact);
+        return of_stack.into_iter().collect();
+    }
     let kinds = large(one).filter(|kind| kind.state == State::Wait);
     let of_kind = kinds.take(KINDS).filter_map(|kind| {
         let mut groups = one.report.loaded.waited().groups.iter();

@@ -298,3 +298,15 @@ fn signatures_are_quoted() {
     assert_eq!(settings.complaints, [""; 0]);
     assert_eq!(settings.mutes[0].signature, EVIL);
 }
+
+/// Waits of one kind have many stacks: it was that of the postmaster, which waits for clients, and not of who waits for a lock.
+#[test]
+fn the_stack_is_of_the_waits_that_the_fix_removes() {
+    let drawn = samples::rule_case("database-lock.fires");
+    full(&drawn, &Settings::default(), |report| {
+        let page = findings(report, None, false, &PLAIN);
+        let stacks = page.split("STACKS").nth(1).expect("stacks");
+        assert!(stacks.contains("ProcSleep"), "{page}");
+        assert!(!stacks.contains("ServerLoop"), "{page}");
+    });
+}
