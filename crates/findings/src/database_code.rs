@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::sockets::{sends, Role, Sockets};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Event, Function, FunctionIx, StackIx};
 use timesink_analysis::timeline::Waker;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
 
+use crate::awaiting::has_place;
 use crate::inquiry::Inquiry;
 
 /// The functions of one server, without what C++ says that they are given.
@@ -32,6 +35,10 @@ pub struct DatabaseCode {
     pub scanners: &'static [&'static str],
     /// In these it reads rows by an index.
     pub indexes: &'static [&'static str],
+    /// In these it sorts rows, which an index may have in order.
+    pub sorts: &'static [&'static str],
+    /// In functions whose names begin or end so it counts rows, adds them up or changes them: it wants those that it has read.
+    takes: (&'static [&'static str], &'static [&'static str]),
 }
 
 /// PostgreSQL from 12 on; MariaDB and MySQL.
@@ -46,6 +53,16 @@ pub const DATABASES: [DatabaseCode; 2] = [
         scans: &["heap_getnextslot"],
         scanners: &["ExecScan"],
         indexes: &["index_getnext_slot", "index_getnext_tid", "index_getbitmap"],
+        sorts: &["tuplesort_puttupleslot", "tuplesort_performsort"],
+        takes: (
+            &[
+                "int8inc",
+                "heap_update",
+                "heap_delete",
+                "LookupTupleHashEntry",
+            ],
+            &["_accum", "_transfn", "_larger", "_smaller", "_sum"],
+        ),
     },
     DatabaseCode {
         files: &["mariadbd", "mysqld"],
@@ -62,6 +79,16 @@ pub const DATABASES: [DatabaseCode; 2] = [
             "handler::ha_index_next",
             "handler::ha_index_next_same",
         ],
+        sorts: &["filesort"],
+        takes: (
+            &[
+                "Item_sum",
+                "Aggregator",
+                "handler::ha_update_row",
+                "handler::ha_delete_row",
+            ],
+            &[],
+        ),
     },
 ];
 
@@ -76,6 +103,15 @@ impl DatabaseCode {
         Passing::of(inquiry, |function| {
             let file = code.file_of(function);
             file.is_some_and(|file| self.files.contains(&file)) && is_one(plain(&function.name))
+        })
+    }
+
+    /// The stacks in which it does something with all rows that it has read.
+    pub fn taking(&self, inquiry: &Inquiry<'_>) -> Passing {
+        let (begin, end) = self.takes;
+        self.passing_any(inquiry, |name| {
+            begin.iter().any(|part| name.starts_with(part))
+                || end.iter().any(|part| name.ends_with(part))
         })
     }
 
@@ -230,4 +266,37 @@ pub fn ended_by(inquiry: &Inquiry<'_>, slot: usize, wait: &Event) -> Option<usiz
         Waker::Thread { slot, .. } => Some(slot),
         _ => None,
     }
+}
+
+/// Where a client most often sends to a server of this program, of the places that are somebody's own: what an event loop waits in says
+/// nothing of who asks.
+pub fn sent_from(inquiry: &Inquiry<'_>, client: ProcessId, server: ProcessId) -> Option<StackIx> {
+    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+    let calls = inquiry.facts.calls.iter();
+    let served = calls.filter(|call| {
+        let process = call.process;
+        process.is_some_and(|process| inquiry.same_program(process, server))
+    });
+    let served = served.filter_map(|call| call.object);
+    let served = served.filter(|object| sockets.role(*object) == Some(Role::Served));
+    let addresses: BTreeSet<&str> = served
+        .filter_map(|object| inquiry.facts.object(object)?.local.as_deref())
+        .collect();
+    let peers = inquiry.peers().iter();
+    let to_it =
+        peers.filter(|peer| peer.process == client && addresses.contains(peer.address.as_str()));
+    let to_it: BTreeSet<ObjectId> = to_it
+        .flat_map(|peer| peer.sockets.iter().copied())
+        .collect();
+    let mut sent: BTreeMap<StackIx, u64> = BTreeMap::new();
+    for thread in inquiry.threads_of(&BTreeSet::from([client])) {
+        let sites = inquiry.stacks.sites_of(thread).iter();
+        let own = sites.filter(|site| site.object.is_some_and(|object| to_it.contains(&object)));
+        for site in own.filter(|site| sends(&site.call)) {
+            *sent.entry(site.stack).or_default() += site.count;
+        }
+    }
+    sent.retain(|&stack, _| has_place(inquiry, &inquiry.spots(stack)));
+    let most = sent.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(stack, _)| stack)
 }

@@ -16,7 +16,8 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
-use crate::database_code::{end, ended_by, events, DatabaseCode, Sessions, DATABASES};
+use crate::awaiting::has_own_place;
+use crate::database_code::{end, ended_by, events, sent_from, DatabaseCode, Sessions, DATABASES};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock::turns_beside;
@@ -36,7 +37,7 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-const OUTSIDE: &str = "do what takes long before the transaction begins or after it is committed: then the lock is kept only for as long as the database works";
+const OUTSIDE: &str = "do what takes long before the lock is taken, or after the commit that releases it: then it is kept only for as long as the database works";
 
 /// What the rule goes by.
 mod limits {
@@ -126,13 +127,13 @@ impl Server<'_> {
         }
         let waits = self.spans(inquiry);
         let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), held_ns);
-        let fix = self.without_waiting(inquiry, &waits);
+        let (idle, clients) = self.idle(inquiry, &holds);
+        let fix = self.without_waiting(inquiry, &waits, &clients);
         let suspect = Suspect::new(self.title(&holds), fix, weight)
             .held(inquiry, &RULE, "holds", holds.len() as f64, &limits::HOLDS)
             .held(inquiry, &RULE, "held", share, &limits::HELD)
             .shown_at(inquiry, waits.iter().copied())
             .told(told_waits(inquiry, &waits));
-        let (idle, clients) = self.idle(inquiry, &holds);
         if 2 * stretches(&idle).ns() <= held_ns {
             return Some(self.in_server(inquiry, &holds, suspect));
         }
@@ -142,11 +143,16 @@ impl Server<'_> {
             Piece::Percent(share * 100.0),
             " of that time"
         ]);
-        Some(in_clients(inquiry, &clients, suspect.of(self.program)))
+        Some(self.in_clients(inquiry, &clients, suspect.of(self.program)))
     }
 
     /// That nobody waits for a lock, nor in turn for what the threads that do have beside it.
-    fn without_waiting(&self, inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Fix {
+    fn without_waiting(
+        &self,
+        inquiry: &Inquiry<'_>,
+        waits: &BTreeSet<usize>,
+        clients: &[Hold],
+    ) -> Fix {
         let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
         let all_ns = spans.map(|span| span.t1.since(span.t0)).sum();
         let sessions: BTreeSet<usize> = self.waits.keys().copied().collect();
@@ -158,11 +164,29 @@ impl Server<'_> {
         let mut never = turns_beside(inquiry, &asking, |_| true, all_ns);
         never.extend(turns_beside(inquiry, &sessions, |_| true, all_ns));
         never.extend(waits);
-        Fix::Change(Change {
-            what: What::Spans(never),
-            processes: None,
-            how: How::Never,
-        })
+        let without = |spans: &BTreeSet<usize>| {
+            vec![Change {
+                what: What::Spans(spans.clone()),
+                processes: None,
+                how: How::Never,
+            }]
+        };
+        // Few threads work for many sessions: a loop of events, whose waits come one after the other in a replay. Without the lock
+        // it waits for as many at a time as there are sessions.
+        let most = 2 * asking.len() <= sessions.len();
+        if !most {
+            return Fix::Changes(without(&never));
+        }
+        let at_a_time = sessions.len().max(2);
+        let in_turn = |every: usize| {
+            let kept = clients.iter().enumerate();
+            let gone = kept.filter(|(at, _)| (at + 1) % every != 0);
+            let gone = gone.flat_map(|(_, hold)| waits_within(inquiry, hold));
+            let mut spans = never.clone();
+            spans.extend(gone);
+            without(&spans)
+        };
+        Fix::Likely(without(&never), in_turn(at_a_time), in_turn(usize::MAX))
     }
 
     /// What takes place in the database while the lock is kept.
@@ -171,22 +195,49 @@ impl Server<'_> {
             Some(holding) => suspect.told(holding.told(inquiry)),
             None => suspect,
         };
-        let asked = self.asked_in(inquiry);
+        let asked = self.asked_in(inquiry, holds);
         let asking = asked.map(|(client, _)| inquiry.timeline.threads[client].process);
         suspect.frames = asked.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack));
-        suspect.of(asking.unwrap_or(self.program))
+        let process = asking.unwrap_or(self.program);
+        self.placed(inquiry, suspect.of(process))
+    }
+
+    /// What clients do while the server waits for them.
+    fn in_clients(&self, inquiry: &Inquiry<'_>, clients: &[Hold], suspect: Suspect) -> Suspect {
+        let Some(holding) = Holding::of(inquiry, clients) else {
+            return suspect;
+        };
+        let client = clients.iter().max_by_key(|hold| hold.ns());
+        let process = client.map(|client| inquiry.timeline.threads[client.holder].process);
+        let mut suspect = suspect.told(holding.told(inquiry));
+        suspect.frames = holding.frames;
+        suspect.process = process.or(suspect.process);
+        self.placed(inquiry, suspect)
+    }
+
+    /// Where a loop of events is seen, the place that asks.
+    fn placed(&self, inquiry: &Inquiry<'_>, mut suspect: Suspect) -> Suspect {
+        let client = suspect
+            .process
+            .filter(|process| !inquiry.same_program(*process, self.program));
+        if !has_own_place(inquiry, &suspect.frames) {
+            let sent = client.and_then(|client| sent_from(inquiry, client, self.program));
+            if let Some(stack) = sent {
+                suspect.frames = inquiry.spots(stack);
+            }
+        }
+        suspect
     }
 
     fn title(&self, holds: &[Hold]) -> Sentence {
-        let mut lengths: Vec<u64> = holds.iter().map(Hold::ns).collect();
-        lengths.sort_unstable();
+        let lengths = long_ones(holds);
         let mut waits = self.waits.values().flatten();
         let kept = match waits.all(|one| one.is_on_row) {
             true => " keeps a row lock for ",
             false => " keeps a lock for ",
         };
         say![
-            Piece::Count(holds.len() as u64),
+            Piece::Count(lengths.len() as u64),
             " times a transaction in ",
             self.program,
             kept,
@@ -251,19 +302,33 @@ impl Server<'_> {
         (idle, clients)
     }
 
-    /// Who waits for the server while that waits for a lock, and where mostly.
-    fn asked_in(&self, inquiry: &Inquiry<'_>) -> Option<(usize, StackIx)> {
+    /// Who waits for the server while it works under the lock, and where mostly.
+    fn asked_in(&self, inquiry: &Inquiry<'_>, holds: &[Hold]) -> Option<(usize, StackIx)> {
         let mut asked: BTreeMap<(usize, StackIx), u64> = BTreeMap::new();
-        for (&slot, waits) in &self.waits {
-            for LockWait { wait, .. } in waits {
-                if let Some(client) = self.sessions.client_at(inquiry, slot, wait.at) {
-                    *asked.entry(client).or_default() += wait.ns;
-                }
+        for hold in holds {
+            let middle = Nanos(hold.from.0 + (hold.until.0 - hold.from.0) / 2);
+            if let Some(client) = self.sessions.client_at(inquiry, hold.holder, middle) {
+                *asked.entry(client).or_default() += hold.ns();
             }
         }
         let most = asked.into_iter().max_by_key(|(_, ns)| *ns);
         most.map(|(place, _)| place)
     }
+}
+
+/// The lengths of those that are nearly all of the time, the shortest first: who only hands a lock on hardly keeps it.
+fn long_ones(holds: &[Hold]) -> Vec<u64> {
+    const NEARLY_ALL: f64 = 0.95;
+    let mut lengths: Vec<u64> = holds.iter().map(Hold::ns).collect();
+    lengths.sort_unstable();
+    let all_ns = lengths.iter().fold(0u64, |all, ns| all.saturating_add(*ns));
+    let mut short_ns = 0u64;
+    let short = lengths.iter().take_while(|ns| {
+        short_ns = short_ns.saturating_add(**ns);
+        (short_ns as f64) < all_ns as f64 * (1.0 - NEARLY_ALL)
+    });
+    let short = short.count();
+    lengths.split_off(short)
 }
 
 fn hold(holder: usize, from: Nanos, until: Nanos) -> Hold {
@@ -275,17 +340,15 @@ fn hold(holder: usize, from: Nanos, until: Nanos) -> Hold {
     }
 }
 
-/// What clients do while the server waits for them.
-fn in_clients(inquiry: &Inquiry<'_>, clients: &[Hold], suspect: Suspect) -> Suspect {
-    let Some(holding) = Holding::of(inquiry, clients) else {
-        return suspect;
-    };
-    let client = clients.iter().max_by_key(|hold| hold.ns());
-    let process = client.map(|client| inquiry.timeline.threads[client.holder].process);
-    let mut suspect = suspect.told(holding.told(inquiry));
-    suspect.frames = holding.frames;
-    suspect.process = process.or(suspect.process);
-    suspect
+/// The waits of a thread that lie mostly within a stretch of it, as indexes of spans.
+fn waits_within(inquiry: &Inquiry<'_>, hold: &Hold) -> Vec<usize> {
+    let from = inquiry.timeline.indexed_from(hold.holder, hold.from);
+    let within = from.take_while(|(_, span)| span.t0 < hold.until);
+    let waits = within.filter(|(_, span)| {
+        let ns = span.t1.min(hold.until).since(span.t0.max(hold.from));
+        span.state == State::Wait && 2 * ns >= span.t1.since(span.t0)
+    });
+    waits.map(|(at, _)| at).collect()
 }
 
 /// How many waits there are, and how long.
