@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::facts::sockets::{sends, Role, Sockets};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Event, Function, FunctionIx, StackIx};
-use timesink_analysis::timeline::Waker;
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
@@ -258,11 +258,16 @@ pub fn end(wait: &Event) -> Nanos {
     Nanos(wait.at.0.saturating_add_unsigned(wait.ns))
 }
 
-/// The thread that ended a wait of another one, by their places.
-pub fn ended_by(inquiry: &Inquiry<'_>, slot: usize, wait: &Event) -> Option<usize> {
+/// The span of a wait of a thread.
+pub fn wait_at<'i>(inquiry: &'i Inquiry<'_>, slot: usize, wait: &Event) -> Option<&'i Span> {
     let mut from = inquiry.timeline.indexed_from(slot, wait.at);
     let (_, span) = from.find(|(_, span)| span.t1 > wait.at)?;
-    match inquiry.timeline.waker(span) {
+    Some(span)
+}
+
+/// The thread that ended a wait of another one, by their places.
+pub fn ended_by(inquiry: &Inquiry<'_>, slot: usize, wait: &Event) -> Option<usize> {
+    match inquiry.timeline.waker(wait_at(inquiry, slot, wait)?) {
         Waker::Thread { slot, .. } => Some(slot),
         _ => None,
     }

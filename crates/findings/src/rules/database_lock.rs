@@ -2,7 +2,8 @@
 //!
 //! To the kernel a server's thread waits for an event or a condition. Its stack says that it is a lock, and who ends the wait is who
 //! had it, from its own last wait for a lock on. Who keeps one for long mostly waits for its client meanwhile, which does something
-//! else before it commits: what that is its own stacks say.
+//! else before it commits: what that is its own stacks say. A wait that a timer ends, and after which the thread waits for no lock, has
+//! failed: PostgreSQL looks for deadlocks only after a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +14,13 @@ use timesink_analysis::stretches::Stretches;
 use timesink_analysis::timeline::locks::Hold;
 use timesink_analysis::waits::quantile;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::State;
+use timesink_recording::words::{State, WakeSource};
 use timesink_recording::Nanos;
 
 use crate::awaiting::has_own_place;
-use crate::database_code::{end, ended_by, events, sent_from, DatabaseCode, Sessions, DATABASES};
+use crate::database_code::{
+    end, ended_by, events, sent_from, wait_at, DatabaseCode, Sessions, DATABASES,
+};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock::turns_beside;
@@ -27,33 +30,28 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "database-lock",
-    looks_for: "a lock of a database that transactions wait for, while another transaction keeps it",
+    looks_for: "a lock of a database that transactions wait for, while another one keeps it, or until they fail",
     why: "Who waits for the lock does nothing until the transaction that has it ends, so the transactions run one after the other.",
     advice: "keep the transaction that has the lock short: lock and update what others want last, right before the commit; or spread it over several rows",
     wrong_if: "the transactions must see each other's changes in this order, and all that is done under the lock belongs to them",
-    limits: &[&limits::HOLDS, &limits::HELD],
+    limits: &[&limits::HELD],
     blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };
 
+const ORDER: &str = "lock rows in the same order in all transactions (sort by key before), or with one statement; and look into the server's log for deadlocks";
 const OUTSIDE: &str = "do what takes long before the lock is taken, or after the commit that releases it: then it is kept only for as long as the database works";
 
 /// What the rule goes by.
 mod limits {
     use crate::rule::{Limit, Unit};
 
-    pub static HOLDS: Limit = Limit {
-        name: "holds",
-        value: 3.0,
-        unit: Unit::Count,
-        means: "minimum number of times that a transaction keeps the lock while others wait",
-    };
     pub static HELD: Limit = Limit {
         name: "held",
         value: 0.05,
         unit: Unit::Share,
-        means: "minimum share of the run in which such a lock is kept while others wait",
+        means: "minimum share of the run in which such a lock is kept while others wait, or waited for in vain",
     };
 }
 
@@ -92,9 +90,8 @@ fn of_servers(inquiry: &Inquiry<'_>, database: &DatabaseCode) -> Vec<Suspect> {
         }
     }
     let servers = servers.values();
-    servers
-        .filter_map(|server| server.suspect(inquiry))
-        .collect()
+    let suspects = servers.flat_map(|server| [server.in_vain(inquiry), server.suspect(inquiry)]);
+    suspects.flatten().collect()
 }
 
 /// A wait for a lock.
@@ -120,9 +117,7 @@ impl Server<'_> {
         };
         let held_ns = stretches(&holds).ns();
         let share = held_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-        let is_enough = holds.len() as f64 >= RULE.limit(inquiry, &limits::HOLDS)
-            && share >= RULE.limit(inquiry, &limits::HELD);
-        if !is_enough || no_processor(inquiry, &holds) {
+        if share < RULE.limit(inquiry, &limits::HELD) || no_processor(inquiry, &holds) {
             return None;
         }
         let waits = self.spans(inquiry);
@@ -130,7 +125,6 @@ impl Server<'_> {
         let (idle, clients) = self.idle(inquiry, &holds);
         let fix = self.without_waiting(inquiry, &waits, &clients);
         let suspect = Suspect::new(self.title(&holds), fix, weight)
-            .held(inquiry, &RULE, "holds", holds.len() as f64, &limits::HOLDS)
             .held(inquiry, &RULE, "held", share, &limits::HELD)
             .shown_at(inquiry, waits.iter().copied())
             .told(told_waits(inquiry, &waits));
@@ -144,6 +138,36 @@ impl Server<'_> {
             " of that time"
         ]);
         Some(self.in_clients(inquiry, &clients, suspect.of(self.program)))
+    }
+
+    /// Waits that a timer ends, and after which the thread waits for no lock: the transaction has failed.
+    fn in_vain(&self, inquiry: &Inquiry<'_>) -> Option<Suspect> {
+        let ended = self.waits.iter();
+        let ended = ended.flat_map(|(&slot, waits)| failed(inquiry, slot, waits));
+        let ended: Vec<Hold> = ended.collect();
+        let stretches = ended.iter().map(|hold| (hold.from, hold.until)).collect();
+        let waited_ns = Stretches::of(stretches).ns();
+        let share = waited_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+        if share < RULE.limit(inquiry, &limits::HELD) {
+            return None;
+        }
+        let mut lengths: Vec<u64> = ended.iter().map(Hold::ns).collect();
+        lengths.sort_unstable();
+        let mut title = self.transactions(ended.len());
+        title.0.extend([
+            " waits for a lock for ".into(),
+            Piece::Time(quantile(&lengths, 0.5)),
+            " and fails: a deadlock or a time-out".into(),
+        ]);
+        // Others wait behind those who wait in vain.
+        let waits = self.spans(inquiry);
+        let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), waited_ns);
+        let suspect = Suspect::new(title, self.without_waiting(inquiry, &waits, &[]), weight)
+            .advised(ORDER.to_owned())
+            .shown_at(inquiry, waits.iter().copied())
+            .held(inquiry, &RULE, "held", share, &limits::HELD)
+            .told(told_waits(inquiry, &waits));
+        Some(self.asked(inquiry, &ended, suspect))
     }
 
     /// That nobody waits for a lock, nor in turn for what the threads that do have beside it.
@@ -191,10 +215,15 @@ impl Server<'_> {
 
     /// What takes place in the database while the lock is kept.
     fn in_server(&self, inquiry: &Inquiry<'_>, holds: &[Hold], suspect: Suspect) -> Suspect {
-        let mut suspect = match Holding::of(inquiry, holds) {
+        let suspect = match Holding::of(inquiry, holds) {
             Some(holding) => suspect.told(holding.told(inquiry)),
             None => suspect,
         };
+        self.asked(inquiry, holds, suspect)
+    }
+
+    /// Where clients wait for sessions in these stretches.
+    fn asked(&self, inquiry: &Inquiry<'_>, holds: &[Hold], mut suspect: Suspect) -> Suspect {
         let asked = self.asked_in(inquiry, holds);
         let asking = asked.map(|(client, _)| inquiry.timeline.threads[client].process);
         suspect.frames = asked.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack));
@@ -236,14 +265,25 @@ impl Server<'_> {
             true => " keeps a row lock for ",
             false => " keeps a lock for ",
         };
-        say![
-            Piece::Count(lengths.len() as u64),
-            " times a transaction in ",
-            self.program,
-            kept,
+        let mut title = self.transactions(lengths.len());
+        title.0.extend([
+            kept.into(),
             Piece::Time(quantile(&lengths, 0.5)),
-            " while others wait for it"
-        ]
+            " while others wait for it".into(),
+        ]);
+        title
+    }
+
+    /// How many transactions do what follows.
+    fn transactions(&self, count: usize) -> Sentence {
+        match count {
+            1 => say!["a transaction in ", self.program],
+            _ => say![
+                Piece::Count(count as u64),
+                " times a transaction in ",
+                self.program
+            ],
+        }
     }
 
     /// The waits as indexes of spans.
@@ -314,6 +354,37 @@ impl Server<'_> {
         let most = asked.into_iter().max_by_key(|(_, ns)| *ns);
         most.map(|(place, _)| place)
     }
+}
+
+/// Waits of a session that a timer ends, and after which it waits for no lock: the transaction has failed. A server may look whether
+/// there is a deadlock, and wait on.
+fn failed(inquiry: &Inquiry<'_>, slot: usize, waits: &[LockWait<'_>]) -> Vec<Hold> {
+    let is_lock = |event: &Event| {
+        let at = waits.partition_point(|one| one.wait.at < event.at);
+        waits.get(at).is_some_and(|one| one.wait.at == event.at)
+    };
+    let mut failed = Vec::new();
+    let mut began: Option<Nanos> = None;
+    for LockWait { wait, .. } in waits {
+        let from = began.take().unwrap_or(wait.at);
+        let by_timer = wait_at(inquiry, slot, wait).is_some_and(|wait| {
+            wait.wake_source == Some(WakeSource::Timer) && wait.waker().is_none()
+        });
+        if !by_timer {
+            continue;
+        }
+        let events = inquiry
+            .stacks
+            .events_of(inquiry.timeline.threads[slot].thread);
+        let next = events.partition_point(|event| event.at < end(wait));
+        let mut later = events[next..].iter();
+        let next = later.find(|event| event.account == Account::Wait);
+        match next.is_some_and(is_lock) {
+            true => began = Some(from),
+            false => failed.push(hold(slot, from, end(wait))),
+        }
+    }
+    failed
 }
 
 /// The lengths of those that are nearly all of the time, the shortest first: who only hands a lock on hardly keeps it.
