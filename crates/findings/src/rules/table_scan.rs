@@ -192,7 +192,7 @@ impl Look<'_> {
 
     fn suspect(&mut self, program: ProcessId) -> Option<Suspect> {
         /// Of what reading takes, that part of counting, adding up or changing says that more than a few rows are wanted. Measured
-        /// 2026-11-30: 0 where single rows are asked for, also if these are changed; 25 to 300 % where sums over a table are.
+        /// 2026-11-30: 0 where single rows are asked for, also if these are changed; 25 to 370 % where all rows are added up or changed.
         const TAKES: f64 = 0.05;
         let inquiry = self.inquiry;
         let scanned = self.scanned.clone().in_program(inquiry, program);
