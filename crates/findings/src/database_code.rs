@@ -2,33 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::facts::sockets::{sends, Role, Sockets};
+use timesink_analysis::facts::sockets::{sends, Sockets};
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::{Event, Function, FunctionIx, StackIx};
+use timesink_analysis::stacks::{Event, Function, FunctionIx, Spot, StackIx};
 use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
 
-use crate::awaiting::has_place;
+use crate::awaiting::{has_own_place, has_place};
 use crate::inquiry::Inquiry;
+use crate::served::served_calls;
 
 /// The functions of one server, without what C++ says that they are given.
 #[derive(Debug)]
 pub struct DatabaseCode {
     /// The files that they are in, without folders.
-    pub files: &'static [&'static str],
+    files: &'static [&'static str],
     /// In these it waits for a lock that a transaction has.
-    pub locks: &'static [&'static str],
+    locks: &'static [&'static str],
     /// In these of them the lock is one on a row, not on a table.
-    pub rows: &'static [&'static str],
+    rows: &'static [&'static str],
     /// In these of them it waits for its turn to wait for the lock: who lets it go on does not have that yet.
     pub queues: &'static [&'static str],
     /// Its functions that begin so ask its storage for rows. Where the storage's own have no names, who waits in them for a condition
     /// with a time-out waits for a lock on a row.
     storage: Option<&'static str>,
     /// In these it waits for what its client sends.
-    pub reads: &'static [&'static str],
+    reads: &'static [&'static str],
     /// In these it reads a table from the first row to the last.
     pub scans: &'static [&'static str],
     /// In these it does something with each row that it reads, from an index or not.
@@ -42,7 +43,7 @@ pub struct DatabaseCode {
 }
 
 /// PostgreSQL from 12 on; MariaDB and MySQL.
-pub const DATABASES: [DatabaseCode; 2] = [
+static DATABASES: [DatabaseCode; 2] = [
     DatabaseCode {
         files: &["postgres"],
         locks: &["ProcSleep"],
@@ -93,6 +94,18 @@ pub const DATABASES: [DatabaseCode; 2] = [
 ];
 
 impl DatabaseCode {
+    /// The servers of which code was seen: most recordings have none, and nobody needs to look at all functions then.
+    pub fn seen(inquiry: &Inquiry<'_>) -> Vec<&'static DatabaseCode> {
+        let modules = inquiry.stacks.code.modules.iter();
+        let files = modules.filter_map(|module| module.path.rsplit('/').next());
+        let files: BTreeSet<&str> = files.collect();
+        let is_seen = |database: &&DatabaseCode| {
+            let mut own = database.files.iter();
+            own.any(|file| files.contains(file))
+        };
+        DATABASES.iter().filter(is_seen).collect()
+    }
+
     /// The stacks that pass through functions of these names.
     pub fn passing(&self, inquiry: &Inquiry<'_>, names: &[&str]) -> Passing {
         self.passing_any(inquiry, |name| names.contains(&name))
@@ -258,34 +271,46 @@ pub fn end(wait: &Event) -> Nanos {
     Nanos(wait.at.0.saturating_add_unsigned(wait.ns))
 }
 
-/// The span of a wait of a thread.
-pub fn wait_at<'i>(inquiry: &'i Inquiry<'_>, slot: usize, wait: &Event) -> Option<&'i Span> {
+/// The span of a wait of a thread, with its index.
+pub fn span_of<'i>(
+    inquiry: &'i Inquiry<'_>,
+    slot: usize,
+    wait: &Event,
+) -> Option<(usize, &'i Span)> {
     let mut from = inquiry.timeline.indexed_from(slot, wait.at);
-    let (_, span) = from.find(|(_, span)| span.t1 > wait.at)?;
-    Some(span)
+    from.find(|(_, span)| span.t1 > wait.at)
 }
 
 /// The thread that ended a wait of another one, by their places.
 pub fn ended_by(inquiry: &Inquiry<'_>, slot: usize, wait: &Event) -> Option<usize> {
-    match inquiry.timeline.waker(wait_at(inquiry, slot, wait)?) {
+    let (_, span) = span_of(inquiry, slot, wait)?;
+    match inquiry.timeline.waker(span) {
         Waker::Thread { slot, .. } => Some(slot),
         _ => None,
     }
 }
 
-/// Where a client most often sends to a server of this program, of the places that are somebody's own: what an event loop waits in says
-/// nothing of who asks.
-pub fn sent_from(inquiry: &Inquiry<'_>, client: ProcessId, server: ProcessId) -> Option<StackIx> {
+/// Where a client waits for a server of this program; what an event loop waits in says nothing of who asks, so of that where it sends.
+pub fn place_of_client(
+    inquiry: &Inquiry<'_>,
+    client: ProcessId,
+    server: ProcessId,
+    waits_in: Vec<Spot>,
+) -> Vec<Spot> {
+    if has_own_place(inquiry, &waits_in) {
+        return waits_in;
+    }
+    let sent = sent_from(inquiry, client, server);
+    sent.map_or(waits_in, |stack| inquiry.spots(stack))
+}
+
+/// Where a client most often sends to a server of this program, of the places that are somebody's own.
+fn sent_from(inquiry: &Inquiry<'_>, client: ProcessId, server: ProcessId) -> Option<StackIx> {
     let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
-    let calls = inquiry.facts.calls.iter();
-    let served = calls.filter(|call| {
-        let process = call.process;
-        process.is_some_and(|process| inquiry.same_program(process, server))
-    });
-    let served = served.filter_map(|call| call.object);
-    let served = served.filter(|object| sockets.role(*object) == Some(Role::Served));
+    let served = served_calls(inquiry, &sockets);
+    let served = served.filter(|(process, ..)| inquiry.same_program(*process, server));
     let addresses: BTreeSet<&str> = served
-        .filter_map(|object| inquiry.facts.object(object)?.local.as_deref())
+        .filter_map(|(_, object, _)| inquiry.facts.object(object)?.local.as_deref())
         .collect();
     let peers = inquiry.peers().iter();
     let to_it =

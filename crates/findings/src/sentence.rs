@@ -2,6 +2,7 @@
 //! length of time, and makes names that others chose harmless.
 
 use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::waits::quantile;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 
 /// One piece.
@@ -62,4 +63,15 @@ macro_rules! say {
     ($($piece:expr),* $(,)?) => {
         $crate::sentence::Sentence(vec![$($crate::sentence::Piece::from($piece)),*])
     };
+}
+
+/// `12 waits, median 21.2 ms, max 24.1 ms`; the lengths in order.
+pub fn waits_told(lengths: &[u64]) -> Sentence {
+    say![
+        Piece::Count(lengths.len() as u64),
+        " waits, median ",
+        Piece::Time(quantile(lengths, 0.5)),
+        ", max ",
+        Piece::Time(quantile(lengths, 1.0))
+    ]
 }

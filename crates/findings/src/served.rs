@@ -2,10 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use crate::inquiry::Inquiry;
+
+/// The calls of processes on connections that clients made, each with its process and connection.
+pub fn served_calls<'a>(
+    inquiry: &'a Inquiry<'_>,
+    sockets: &'a Sockets,
+) -> impl Iterator<Item = (ProcessId, ObjectId, &'a CallSum)> {
+    let calls = inquiry.facts.calls.iter();
+    let calls = calls.filter_map(|call| Some((call.process?, call.object?, call)));
+    calls.filter(|(_, object, _)| sockets.role(*object) == Some(Role::Served))
+}
 
 /// How often each process received something on connections that clients made. What it asks itself, as a test of a server does, does not
 /// count.
@@ -21,14 +32,8 @@ pub fn requests(inquiry: &Inquiry<'_>, sockets: &Sockets) -> BTreeMap<ProcessId,
             *asks.or_insert_with(|| asks_itself(inquiry, process, address))
         })
     };
-    for call in &inquiry.facts.calls {
-        let (Some(process), Some(object)) = (call.process, call.object) else {
-            continue;
-        };
-        if receives(&call.call)
-            && sockets.role(object) == Some(Role::Served)
-            && !is_asked_by_itself(process, object)
-        {
+    for (process, object, call) in served_calls(inquiry, sockets) {
+        if receives(&call.call) && !is_asked_by_itself(process, object) {
             let of_process = requests.entry(process).or_default();
             *of_process = of_process.saturating_add(call.count.saturating_sub(call.errors));
         }

@@ -147,15 +147,18 @@ impl Rows {
 
     /// Whether anything may come while it sleeps: somebody else is at work, or it asks the system for something between the sleeps.
     fn has_something_to_see(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
-        let slept: BTreeSet<usize> = self.0.iter().flatten().copied().collect();
-        let spans = slept.iter().filter_map(|&at| inquiry.timeline.span(at));
+        if !inquiry.has(Need::Calls) {
+            return true;
+        }
+        let slept = self.0.iter().flatten();
+        let spans = slept.filter_map(|&at| inquiry.timeline.span(at));
         let sleepers: BTreeSet<ThreadId> = spans.clone().map(|span| span.thread).collect();
         let mut sites = sleepers.iter().map(|&of| inquiry.stacks.sites_of(of));
         let seen = match sites.all(<[_]>::is_empty) {
             true => other_calls(inquiry, process, &BLIND),
             false => self.calls_between(inquiry, &BLIND),
         };
-        if !inquiry.has(Need::Calls) || seen as f64 >= self.sleeps() as f64 * EACH {
+        if seen as f64 >= self.sleeps() as f64 * EACH {
             return true;
         }
         let slept = Stretches::of(spans.map(|span| (span.t0, span.t1)).collect());

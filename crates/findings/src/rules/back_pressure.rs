@@ -11,7 +11,7 @@ use timesink_recording::words::{Detail, WakeSource};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{waits_told, Piece};
 
 pub static RULE: Rule = Rule {
     name: "back-pressure",
@@ -112,13 +112,7 @@ fn suspect(
             group.count() as f64,
             &limits::WAITS,
         )
-        .told(say![
-            Piece::Count(group.count()),
-            " waits, median ",
-            Piece::Time(group.quantile(0.5)),
-            ", max ",
-            Piece::Time(group.quantile(1.0))
-        ]);
+        .told(waits_told(&group.lengths));
     Some(match taker(inquiry, group.examples.first().copied()) {
         Some(name) => suspect.told(say![
             Piece::Name(name),

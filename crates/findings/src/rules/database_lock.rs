@@ -17,22 +17,21 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{State, WakeSource};
 use timesink_recording::Nanos;
 
-use crate::awaiting::has_own_place;
 use crate::database_code::{
-    end, ended_by, events, sent_from, wait_at, DatabaseCode, Sessions, DATABASES,
+    end, ended_by, events, place_of_client, span_of, DatabaseCode, Sessions,
 };
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock::turns_beside;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::{Piece, Sentence};
+use crate::sentence::{waits_told, Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "database-lock",
-    looks_for: "a lock of a database that transactions wait for, while another one keeps it, or until they fail",
-    why: "Who waits for the lock does nothing until the transaction that has it ends, so the transactions run one after the other.",
-    advice: "keep the transaction that has the lock short: lock and update what others want last, right before the commit; or spread it over several rows",
+    looks_for: "a database lock that transactions wait for while another one holds it, or until they fail",
+    why: "A transaction that waits for the lock does nothing until the one that holds it ends, so they run one after the other.",
+    advice: "keep the transaction that holds the lock short: lock and update what others want last, right before the commit; or spread it over several rows",
     wrong_if: "the transactions must see each other's changes in this order, and all that is done under the lock belongs to them",
     limits: &[&limits::HELD],
     blames: Blames::Program,
@@ -40,8 +39,8 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-const ORDER: &str = "lock rows in the same order in all transactions (sort by key before), or with one statement; and look into the server's log for deadlocks";
-const OUTSIDE: &str = "do what takes long before the lock is taken, or after the commit that releases it: then it is kept only for as long as the database works";
+const ORDER: &str = "lock rows in the same order in every transaction (sort them by key first), or in one statement; the server's log shows which statements deadlock";
+const OUTSIDE: &str = "move the slow work before the lock is taken, or after the commit that releases it, so that the lock is held only while the database works";
 
 /// What the rule goes by.
 mod limits {
@@ -51,13 +50,13 @@ mod limits {
         name: "held",
         value: 0.05,
         unit: Unit::Share,
-        means: "minimum share of the run in which such a lock is kept while others wait, or waited for in vain",
+        means: "minimum share of the run in which such a lock is held while others wait, or waited for in vain",
     };
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    DATABASES
-        .iter()
+    DatabaseCode::seen(inquiry)
+        .into_iter()
         .flat_map(|database| of_servers(inquiry, database))
         .collect()
 }
@@ -112,10 +111,7 @@ struct Server<'i> {
 impl Server<'_> {
     fn suspect(&self, inquiry: &Inquiry<'_>) -> Option<Suspect> {
         let holds = self.holds(inquiry);
-        let stretches = |holds: &[Hold]| -> Stretches {
-            Stretches::of(holds.iter().map(|hold| (hold.from, hold.until)).collect())
-        };
-        let held_ns = stretches(&holds).ns();
+        let held_ns = together_ns(&holds);
         let share = held_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
         if share < RULE.limit(inquiry, &limits::HELD) || no_processor(inquiry, &holds) {
             return None;
@@ -128,13 +124,14 @@ impl Server<'_> {
             .held(inquiry, &RULE, "held", share, &limits::HELD)
             .shown_at(inquiry, waits.iter().copied())
             .told(told_waits(inquiry, &waits));
-        if 2 * stretches(&idle).ns() <= held_ns {
+        let idle_ns = together_ns(&idle);
+        if 2 * idle_ns <= held_ns {
             return Some(self.in_server(inquiry, &holds, suspect));
         }
-        let share = stretches(&idle).ns() as f64 / held_ns.max(1) as f64;
+        let idle = idle_ns as f64 / held_ns.max(1) as f64;
         let suspect = suspect.advised(OUTSIDE.to_owned()).told(say![
-            "the transaction that has the lock waits for its client for ",
-            Piece::Percent(share * 100.0),
+            "the transaction that holds the lock waits for its client for ",
+            Piece::Percent(idle * 100.0),
             " of that time"
         ]);
         Some(self.in_clients(inquiry, &clients, suspect.of(self.program)))
@@ -145,8 +142,7 @@ impl Server<'_> {
         let ended = self.waits.iter();
         let ended = ended.flat_map(|(&slot, waits)| failed(inquiry, slot, waits));
         let ended: Vec<Hold> = ended.collect();
-        let stretches = ended.iter().map(|hold| (hold.from, hold.until)).collect();
-        let waited_ns = Stretches::of(stretches).ns();
+        let waited_ns = together_ns(&ended);
         let share = waited_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
         if share < RULE.limit(inquiry, &limits::HELD) {
             return None;
@@ -157,7 +153,7 @@ impl Server<'_> {
         title.0.extend([
             " waits for a lock for ".into(),
             Piece::Time(quantile(&lengths, 0.5)),
-            " and fails: a deadlock or a time-out".into(),
+            " and fails: a deadlock or a timeout".into(),
         ]);
         // Others wait behind those who wait in vain.
         let waits = self.spans(inquiry);
@@ -188,29 +184,27 @@ impl Server<'_> {
         let mut never = turns_beside(inquiry, &asking, |_| true, all_ns);
         never.extend(turns_beside(inquiry, &sessions, |_| true, all_ns));
         never.extend(waits);
-        let without = |spans: &BTreeSet<usize>| {
+        let without = |spans: BTreeSet<usize>| {
             vec![Change {
-                what: What::Spans(spans.clone()),
+                what: What::Spans(spans),
                 processes: None,
                 how: How::Never,
             }]
         };
         // Few threads work for many sessions: a loop of events, whose waits come one after the other in a replay. Without the lock
         // it waits for as many at a time as there are sessions.
-        let most = 2 * asking.len() <= sessions.len();
-        if !most {
-            return Fix::Changes(without(&never));
+        if 2 * asking.len() > sessions.len() {
+            return Fix::Changes(without(never));
         }
         let at_a_time = sessions.len().max(2);
         let in_turn = |every: usize| {
             let kept = clients.iter().enumerate();
             let gone = kept.filter(|(at, _)| (at + 1) % every != 0);
             let gone = gone.flat_map(|(_, hold)| waits_within(inquiry, hold));
-            let mut spans = never.clone();
-            spans.extend(gone);
-            without(&spans)
+            without(never.iter().copied().chain(gone).collect())
         };
-        Fix::Likely(without(&never), in_turn(at_a_time), in_turn(usize::MAX))
+        let (likely, most) = (in_turn(at_a_time), in_turn(usize::MAX));
+        Fix::Likely(without(never), likely, most)
     }
 
     /// What takes place in the database while the lock is kept.
@@ -249,11 +243,8 @@ impl Server<'_> {
         let client = suspect
             .process
             .filter(|process| !inquiry.same_program(*process, self.program));
-        if !has_own_place(inquiry, &suspect.frames) {
-            let sent = client.and_then(|client| sent_from(inquiry, client, self.program));
-            if let Some(stack) = sent {
-                suspect.frames = inquiry.spots(stack);
-            }
+        if let Some(client) = client {
+            suspect.frames = place_of_client(inquiry, client, self.program, suspect.frames);
         }
         suspect
     }
@@ -262,8 +253,8 @@ impl Server<'_> {
         let lengths = long_ones(holds);
         let mut waits = self.waits.values().flatten();
         let kept = match waits.all(|one| one.is_on_row) {
-            true => " keeps a row lock for ",
-            false => " keeps a lock for ",
+            true => " holds a row lock for ",
+            false => " holds a lock for ",
         };
         let mut title = self.transactions(lengths.len());
         title.0.extend([
@@ -291,8 +282,7 @@ impl Server<'_> {
         let waits = self.waits.iter();
         let waits = waits.flat_map(|(&slot, waits)| waits.iter().map(move |one| (slot, one.wait)));
         let spans = waits.filter_map(|(slot, wait)| {
-            let mut from = inquiry.timeline.indexed_from(slot, wait.at);
-            let (at, span) = from.find(|(_, span)| span.t1 > wait.at)?;
+            let (at, span) = span_of(inquiry, slot, wait)?;
             (span.state == State::Wait).then_some(at)
         });
         spans.collect()
@@ -367,8 +357,8 @@ fn failed(inquiry: &Inquiry<'_>, slot: usize, waits: &[LockWait<'_>]) -> Vec<Hol
     let mut began: Option<Nanos> = None;
     for LockWait { wait, .. } in waits {
         let from = began.take().unwrap_or(wait.at);
-        let by_timer = wait_at(inquiry, slot, wait).is_some_and(|wait| {
-            wait.wake_source == Some(WakeSource::Timer) && wait.waker().is_none()
+        let by_timer = span_of(inquiry, slot, wait).is_some_and(|(_, span)| {
+            span.wake_source == Some(WakeSource::Timer) && span.waker().is_none()
         });
         if !by_timer {
             continue;
@@ -402,6 +392,11 @@ fn long_ones(holds: &[Hold]) -> Vec<u64> {
     lengths.split_off(short)
 }
 
+/// How long these stretches take, what they have in common once.
+fn together_ns(holds: &[Hold]) -> u64 {
+    Stretches::of(holds.iter().map(|hold| (hold.from, hold.until)).collect()).ns()
+}
+
 fn hold(holder: usize, from: Nanos, until: Nanos) -> Hold {
     Hold {
         holder,
@@ -427,11 +422,5 @@ fn told_waits(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Sentence {
     let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
     let mut lengths: Vec<u64> = spans.map(|span| span.t1.since(span.t0)).collect();
     lengths.sort_unstable();
-    say![
-        Piece::Count(lengths.len() as u64),
-        " waits for such locks, median ",
-        Piece::Time(quantile(&lengths, 0.5)),
-        ", max ",
-        Piece::Time(quantile(&lengths, 1.0))
-    ]
+    waits_told(&lengths)
 }

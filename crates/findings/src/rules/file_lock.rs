@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
 use timesink_analysis::timeline::locks::Lock;
-use timesink_analysis::waits::quantile;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
@@ -12,7 +11,7 @@ use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::{Piece, Sentence};
+use crate::sentence::{waits_told, Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "file-lock",
@@ -75,13 +74,7 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         .about(Some(lock.object))
         .seen_in(inquiry, groups.next())
         .held(inquiry, &RULE, "held", held, &limits::HELD)
-        .told(say![
-            Piece::Count(lock.waits.len() as u64),
-            " waits, median ",
-            Piece::Time(quantile(&lengths, 0.5)),
-            ", max ",
-            Piece::Time(quantile(&lengths, 1.0))
-        ]);
+        .told(waits_told(&lengths));
     Some(match Holding::of(inquiry, &lock.holds) {
         Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,

@@ -14,7 +14,7 @@ use crate::inquiry::Inquiry;
 use crate::interpreter_lock::turns_beside;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{waits_told, Piece};
 
 pub static RULE: Rule = Rule {
     name: "hot-lock",
@@ -232,13 +232,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .about(Some(object))
         .seen_in(inquiry, Some(group));
     let suspect = measured(inquiry, group, of_half, suspect);
-    let suspect = suspect.told(say![
-        Piece::Count(group.count()),
-        " waits, median ",
-        Piece::Time(group.quantile(0.5)),
-        ", max ",
-        Piece::Time(group.quantile(1.0))
-    ]);
+    let suspect = suspect.told(waits_told(&group.lengths));
     let suspect = match holding {
         Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,

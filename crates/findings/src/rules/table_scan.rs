@@ -6,25 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::facts::sockets::{receives, sends, Role, Sockets};
+use timesink_analysis::facts::sockets::{receives, sends, Sockets};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_recording::ids::ProcessId;
 
-use crate::awaiting::has_own_place;
-use crate::database_code::{sent_from, DatabaseCode, Passing, Sessions, DATABASES};
+use crate::database_code::{place_of_client, DatabaseCode, Passing, Sessions};
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
+use crate::served::served_calls;
 
 pub static RULE: Rule = Rule {
     name: "table-scan",
-    looks_for: "queries that read a whole table each, and answer little",
-    why: "Without an index the database reads every row to find the few that are asked for, once per query.",
+    looks_for: "queries that each scan a whole table and return little",
+    why: "Without an index the database reads every row to find the few that match, for each query.",
     advice: "look at the query's plan with EXPLAIN, and create an index on the columns that it filters or joins by",
-    wrong_if: "each query needs most rows of the table, as a report does, or the table has so few rows that the database prefers to read all",
+    wrong_if: "each query needs most rows of the table, as a report does, or the table is so small that the database prefers to scan it",
     limits: &[&limits::QUERIES, &limits::BYTES, &limits::EACH, &limits::SHARE, &limits::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks, Need::Calls],
@@ -70,8 +70,8 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let databases = DATABASES.iter();
-    databases
+    DatabaseCode::seen(inquiry)
+        .into_iter()
         .flat_map(|database| in_servers(inquiry, database))
         .collect()
 }
@@ -146,16 +146,13 @@ struct Served {
 impl Served {
     fn of(inquiry: &Inquiry<'_>, program: ProcessId) -> Served {
         let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+        let calls = served_calls(inquiry, &sockets);
+        let own = calls.filter(|(process, ..)| inquiry.same_program(*process, program));
         let mut served = Served {
             requests: 0,
             bytes: 0,
         };
-        for call in &inquiry.facts.calls {
-            let role = call.object.and_then(|object| sockets.role(object));
-            let process = call.process.filter(|_| role == Some(Role::Served));
-            if !process.is_some_and(|process| inquiry.same_program(process, program)) {
-                continue;
-            }
+        for (_, _, call) in own {
             if sends(&call.call) {
                 served.bytes = served.bytes.saturating_add(call.bytes);
             } else if receives(&call.call) {
@@ -210,19 +207,21 @@ impl Look<'_> {
         }
         let title = say![
             program,
-            " reads whole tables for queries that return ",
+            " scans whole tables for queries that return ",
             Piece::Bytes(bytes),
             " each"
         ];
         // An index may have the rows in order, too.
-        let sorted = InCode::through(inquiry, self.sorts.clone());
+        let sorted = InCode::through(inquiry, self.sorts.clone()).in_program(inquiry, program);
         let change = |code: &InCode| code.scaled_in(inquiry, program, 0.0);
-        let both = vec![change(&scanned), change(&sorted)];
         let is_taking = seen.takes_ns as f64 >= seen.scans_ns as f64 * TAKES;
-        let fix = match (is_taking, sorted.in_program(inquiry, program).ns()) {
-            (true, _) => Fix::Changes(vec![change(&scanned)]).or_nothing(),
-            (_, 0) => Fix::Changes(vec![change(&scanned)]),
-            _ => Fix::AtLeast(vec![change(&scanned)], both),
+        let fix = match (is_taking, sorted.ns()) {
+            (true, _) => Fix::Change(change(&scanned)).or_nothing(),
+            (_, 0) => Fix::Change(change(&scanned)),
+            _ => Fix::AtLeast(
+                vec![change(&scanned)],
+                vec![change(&scanned), change(&sorted)],
+            ),
         };
         let mut suspect = scanned
             .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
@@ -237,21 +236,17 @@ impl Look<'_> {
             )
             .told(say![
                 Piece::Time(ns),
-                " of the critical path: reading rows one by one and checking each"
+                " of the critical path is spent on reading rows one by one and checking each"
             ]);
         if is_taking {
             suspect = suspect.told(say![
-                "it adds rows up or changes them as well: an index saves nothing where all of them are wanted"
+                "it also aggregates or updates rows: an index saves nothing if a query needs all of them"
             ]);
         }
         let asked = seen.asked_in.into_iter().max_by_key(|(_, ns)| *ns);
         if let Some(((client, stack), _)) = asked {
             suspect.process = Some(client);
-            suspect.frames = inquiry.spots(stack);
-            if !has_own_place(inquiry, &suspect.frames) {
-                let sent = sent_from(inquiry, client, program);
-                suspect.frames = sent.map_or(suspect.frames, |stack| inquiry.spots(stack));
-            }
+            suspect.frames = place_of_client(inquiry, client, program, inquiry.spots(stack));
         }
         Some(suspect)
     }
