@@ -152,6 +152,16 @@ scene_losses() {
 	packed losses
 }
 
+# A file that is opened while calls are not timed, which makes too many of them.
+scene_opens() {
+	echo pace >/tmp/pace.conf
+	many='busybox dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null'
+	keep opens timesink run -q --budget 0.1 -o /tmp/opens.timesink -- \
+		busybox sh -c "$many; busybox cat /tmp/pace.conf; $many"
+	keep env timesink env --json /tmp/opens.timesink
+	packed opens
+}
+
 scene_codes() {
 	keep code timesink run -q -o /tmp/code.timesink -- sh -c 'exit 3'
 	keep signal timesink run -q -o /tmp/signal.timesink -- sh -c 'kill -9 $$'

@@ -21,6 +21,7 @@ use crate::budget::CountedEvents;
 use crate::error::Error;
 use crate::perf_event;
 use crate::probes::{self, events, follow, interrupts, terminals, ProbeInfo, PROBES};
+use crate::spool::Note;
 
 pub use control::Control;
 pub use inject::Inject;
@@ -49,6 +50,15 @@ impl Granted {
             refusal: outcome.err().unwrap_or_default(),
             without: probe.without,
             gives: probe.gives,
+        }
+    }
+
+    pub fn note(&self) -> Note {
+        Note::Probe {
+            probe: self.probe.into(),
+            attached: self.attached,
+            reason: self.refusal.reason.clone(),
+            without: self.without.into(),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod interrupts;
 pub mod kernel_names;
 mod leftovers;
 pub mod lives;
+pub mod opens;
 pub mod sampler;
 pub mod scheduling;
 pub mod terminals;
@@ -38,7 +39,7 @@ pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/timesink.bp
 /// What user space knows of a probe.
 pub struct ProbeInfo {
     pub name: &'static str,
-    /// Its programs, each with the tracepoint that the kernel must have (empty: none).
+    /// Its programs, each with the tracepoint or function that the kernel must have (empty: none).
     pub programs: &'static [(&'static str, &'static str)],
     /// What a recording has by it.
     pub gives: &'static str,
@@ -58,6 +59,7 @@ pub static PROBES: &[&ProbeInfo] = &[
     &terminals::INFO,
     &block::INFO,
     &calls::INFO,
+    &opens::INFO,
     &kernel_names::INFO,
     &sampler::INFO,
 ];

@@ -264,7 +264,7 @@ static __always_inline void describe_destination(struct ts_object *o, struct ts_
 
 /*
  * Send an announcement. A function of its own (global, so that the verifier looks at it once and
- * not for each caller); the file comes as a number and is read with checks.
+ * not for each caller); the file comes as a number and is read with checks. Not 0 if there was no room.
  */
 __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 {
@@ -299,12 +299,13 @@ __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 
 		count_lost(TS_OBJECT, 1);
 		bpf_map_delete_elem(&announced, &k);
+		return -1;
 	}
 	return 0;
 }
 
-/* Make sure that user space knows this object; again if it may have changed (a connected socket). */
-static __always_inline void make_known(struct ts_thread *st, struct ts_identity *id, bool again)
+/* Make sure that user space knows the object behind this file; again if it may have changed (a connected socket). */
+static __always_inline void make_file_known(struct ts_thread *st, struct ts_identity *id, u64 file, bool again)
 {
 	u64 mark = id->key ^ ((u64)id->device << 40) ^ 1;
 	u32 slot = (id->key ^ (id->key >> 8)) & (TS_KNOWN - 1);
@@ -319,7 +320,13 @@ static __always_inline void make_known(struct ts_thread *st, struct ts_identity 
 			return;
 	}
 	bpf_map_update_elem(&announced, &k, &one, BPF_ANY);
-	announce(file_at(id->slot), id->key, st->id);
+	if (announce(file, id->key, st->id))
+		st->known[slot] = 0;
+}
+
+static __always_inline void make_known(struct ts_thread *st, struct ts_identity *id, bool again)
+{
+	make_file_known(st, id, file_at(id->slot), again);
 }
 
 #endif

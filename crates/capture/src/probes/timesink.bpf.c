@@ -35,6 +35,7 @@
 #include "lives/lives.bpf.c"
 #include "follow/follow.bpf.c"
 #include "calls/calls.bpf.c"
+#include "opens/opens.bpf.c"
 #include "faults/faults.bpf.c"
 #include "terminals/terminals.bpf.c"
 #include "block/block.bpf.c"

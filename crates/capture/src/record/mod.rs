@@ -43,11 +43,11 @@ use crate::environment;
 use crate::error::Error;
 use crate::floors;
 use crate::host::HostFacts;
-use crate::kernel::{Kernel, ProbeSettings};
+use crate::kernel::{Granted, Kernel, ProbeSettings};
 use crate::launch::{self, parent_of, Attached, Ending, Identity, Running, Signals, Status};
 use crate::patience::Patience;
 use crate::privileges;
-use crate::probes::events;
+use crate::probes::{events, opens};
 use crate::reader::{ProcessFolder, Reader};
 use crate::redact;
 use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
@@ -572,14 +572,10 @@ impl Session {
         );
         let mut sink = self.sink.borrow_mut();
         sink.spool.note(&Note::Begin(Box::new(begin)));
-        for g in &self.kernel.granted {
-            sink.spool.note(&Note::Probe {
-                probe: g.probe.into(),
-                attached: g.attached,
-                reason: g.refusal.reason.clone(),
-                without: g.without.into(),
-            });
-        }
+        // Where opens are not seen, a recording lacks nothing while calls are timed: who compares files says the rest.
+        let is_told = |one: &&Granted| one.attached || one.probe != opens::INFO.name;
+        let told = self.kernel.granted.iter().filter(is_told);
+        told.for_each(|granted| sink.spool.note(&granted.note()));
     }
 
     fn flush(&self) {

@@ -21,6 +21,8 @@ pub struct FactDifference {
     pub resource: Resource,
     /// Whether one of the runs had to do with it.
     pub touched: bool,
+    /// Of a file that only one run was seen to use: the other may have used it as well, while its calls were not timed.
+    pub may_be_unseen: bool,
     /// It can explain where the time changed.
     pub explains: bool,
     /// Of a file, the share of what changed that is in the programs that it can have had an effect on.
@@ -184,7 +186,14 @@ impl Environment {
             if !differ(kind, one, other) {
                 continue;
             }
-            facts.push(told(kind, key, (one, other), changed));
+            let sides = [(one, self), (other, b)];
+            let unseen = |(fact, side): &(Option<&KnownFact>, &Environment)| {
+                fact.is_none() && kind == FactKind::File && !side.saw_all_files
+            };
+            facts.push(FactDifference {
+                may_be_unseen: sides.iter().any(unseen),
+                ..told(kind, key, (one, other), changed)
+            });
         }
         // A program that is the same has the same allocator: whose library it was is seen of one that began before by chance.
         let may_differ = |fact: &FactDifference| match fact.kind {
@@ -201,6 +210,7 @@ impl Environment {
             (
                 !fact.explains,
                 !fact.touched,
+                fact.may_be_unseen,
                 // In tenths: who did little of what changed is no reason to read a text later.
                 std::cmp::Reverse((fact.in_programs * 10.0).round() as u64),
                 fact.lines.is_empty(),
@@ -283,6 +293,7 @@ fn told(
         varies: varies(kind),
         resource,
         touched,
+        may_be_unseen: false,
         explains,
         in_programs,
         lines,

@@ -12,7 +12,7 @@ mod users;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::Facts;
-use timesink_recording::tables::{Fact, Module};
+use timesink_recording::tables::{Fact, Module, Probe};
 use timesink_recording::words::{FactKind, Moment};
 use timesink_recording::About;
 
@@ -31,8 +31,16 @@ pub struct Environment {
     pub facts: BTreeMap<(FactKind, String), KnownFact>,
     /// It has none of the live system: it was recorded by an older timesink, or cut short.
     pub only_observed: bool,
+    /// Every file that the run opened is known: its calls were timed all along, or opens were watched while they were not.
+    pub saw_all_files: bool,
     /// Where its files lie.
     disks: Disks,
+}
+
+fn saw_all_files(sources: &Sources<'_>) -> bool {
+    let watched = |probe: &Probe| probe.probe == "opens" && probe.attached;
+    let facts = sources.facts;
+    facts.calls_timed_ns >= sources.about.wall_ns || facts.probes.iter().any(watched)
 }
 
 /// One fact.
@@ -69,6 +77,7 @@ impl Environment {
     pub fn of(sources: &Sources<'_>) -> Environment {
         let mut environment = Environment {
             only_observed: sources.noted.is_empty(),
+            saw_all_files: saw_all_files(sources),
             disks: Disks::of(&sources.about.directory, sources.noted, sources.facts),
             ..Environment::default()
         };

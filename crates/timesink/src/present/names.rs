@@ -10,6 +10,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{ProcessLedger, Who};
 use timesink_analysis::operations::{Kind, Set};
 use timesink_analysis::stacks::{Code, FunctionIx, Spot};
+use timesink_comparison::FactDifference;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{ModuleKind, ObjectKind};
 
@@ -30,6 +31,14 @@ pub fn address<'a>(facts: &'a Facts, set: &Set, socket: ObjectId) -> Option<&'a 
     match set.kind {
         Kind::Asked => socket.remote.as_deref().or(socket.path.as_deref()),
         _ => socket.local.as_deref(),
+    }
+}
+
+/// What is told of a fact for the run that lacks it.
+pub fn absent(fact: &FactDifference) -> &'static str {
+    match fact.may_be_unseen {
+        true => "(not seen: its calls were timed for part of the time)",
+        false => "(none)",
     }
 }
 

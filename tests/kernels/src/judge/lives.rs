@@ -108,6 +108,24 @@ pub fn losses(results: &Results) -> Vec<String> {
     problems.0
 }
 
+/// What is opened while calls are not timed is known as it is opened.
+pub fn opens(results: &Results) -> Vec<String> {
+    let recorded = results.recorded("opens");
+    let mut problems = Problems::default();
+    let share = recorded.json["cost"]["calls_timed_share"].as_f64();
+    problems.must(share.is_some_and(|share| share < 0.9), || {
+        format!("opens: calls were timed for {share:?} of the time")
+    });
+    let told = results.ran("env").exits(0).text();
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let facts = told["facts"].as_array().into_iter().flatten();
+    let mut files = facts.filter(|fact| fact["kind"] == "file");
+    problems.must(files.any(|fact| fact["key"] == "/tmp/pace.conf"), || {
+        format!("opens: the file is not told: {}", recorded.json["probes"])
+    });
+    problems.0
+}
+
 pub fn codes(results: &Results) -> Vec<String> {
     let mut problems = Problems::default();
     for (name, expected) in [("code", 3), ("signal", 137), ("missing", 127)] {

@@ -26,7 +26,7 @@ const fn scene(name: &'static str, check: fn(&Results) -> Vec<String>) -> Scene 
 }
 
 /// What is played on every kernel.
-pub const EVERYWHERE: [Scene; 15] = [
+pub const EVERYWHERE: [Scene; 16] = [
     scene("doctor", weather::doctor),
     scene("truth", waits::truth),
     scene("flush", waits::flush),
@@ -39,6 +39,7 @@ pub const EVERYWHERE: [Scene; 15] = [
     scene("stacks", code::stacks),
     scene("python", code::python),
     scene("bash", code::bash),
+    scene("opens", lives::opens),
     scene("losses", lives::losses),
     scene("codes", lives::codes),
     scene("killed", lives::killed),

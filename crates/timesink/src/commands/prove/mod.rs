@@ -123,6 +123,9 @@ pub struct Differing {
     pub a: Option<String>,
     pub b: Option<String>,
     pub touched: bool,
+    /// The run that lacks it may have used it unseen.
+    #[serde(default)]
+    pub may_be_unseen: bool,
 }
 
 impl Differing {
@@ -450,6 +453,7 @@ fn together(variables: &[Variable]) -> Differing {
         a: None,
         b: None,
         touched: false,
+        may_be_unseen: false,
     }
 }
 

@@ -64,6 +64,10 @@ pub const LIMITS: [&str; 8] = [
     "Max address space",
 ];
 
+/// Why a file is not tried that only one run was seen to use.
+const UNSEEN: &str =
+    "the other run may have used it too, its calls were timed for part of the time (record both with --exact)";
+
 /// The variable that loads a library before all others.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
@@ -72,6 +76,7 @@ impl Setting {
     pub fn of(fact: &Differing, texts: &Texts) -> Result<Setting, String> {
         let both = || match (&fact.a, &fact.b) {
             (Some(a), Some(b)) => Ok((a.clone(), b.clone())),
+            _ if fact.may_be_unseen => Err(UNSEEN.to_owned()),
             _ => Err("only one of the two has it".to_owned()),
         };
         match (fact.kind.as_str(), fact.key.as_str()) {

@@ -66,6 +66,7 @@ struct DifferencePage<'a> {
     varies: &'static str,
     resource: &'static str,
     touched: bool,
+    may_be_unseen: bool,
     explains: bool,
     lines: Vec<LinePage<'a>>,
 }
@@ -106,6 +107,7 @@ fn difference(fact: &FactDifference) -> DifferencePage<'_> {
         varies: fact.varies.word(),
         resource: resource(fact.resource),
         touched: fact.touched,
+        may_be_unseen: fact.may_be_unseen,
         explains: fact.explains,
         lines: lines.collect(),
     }

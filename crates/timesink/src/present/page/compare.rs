@@ -10,7 +10,7 @@ use timesink_page::model::{
 };
 
 use crate::present::compared::{self, Compared};
-use crate::present::names::harmless;
+use crate::present::names::{absent, harmless};
 use crate::present::terminal::{self, Amount, Style};
 
 fn name(text: &str) -> String {
@@ -92,7 +92,7 @@ fn row(row: &Row) -> DifferenceRow {
 fn fact(fact: &FactDifference) -> FactRow {
     let value = |value: &Option<String>| match value {
         Some(value) => name(value),
-        None => "(none)".to_owned(),
+        None => absent(fact).to_owned(),
     };
     let lines = fact.lines.iter().map(|line| {
         let told = |line: &Option<String>| line.as_deref().map_or(String::new(), name);

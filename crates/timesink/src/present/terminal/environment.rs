@@ -6,7 +6,7 @@ use timesink_recording::words::FactKind;
 use super::diff::Amount;
 use super::style::{self, Ink, Style};
 use super::{text, units};
-use crate::present::names::harmless;
+use crate::present::names::{absent, harmless};
 
 /// Rows of a screen that differ and were used; others.
 const ROWS: usize = 12;
@@ -121,7 +121,7 @@ fn told(rank: &str, fact: &FactDifference, style: &Style) -> Vec<String> {
     for (name, value) in [("A", &fact.a), ("B", &fact.b)] {
         let value = match value {
             Some(value) => harmless(value).into_owned(),
-            None => "(none)".to_owned(),
+            None => absent(fact).to_owned(),
         };
         lines.push(side(name, &value));
     }
