@@ -84,6 +84,25 @@ impl Placed {
         })
     }
 
+    /// Where that is a library's function: the program's own that calls it, if it was seen to be entered anew for each of so many times.
+    pub fn in_its_caller(
+        &self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        times: u64,
+    ) -> Option<Placed> {
+        let (stacks, threads) = (inquiry.stacks, inquiry.threads_of(processes));
+        if !stacks.code.is_installed(self.region.function) {
+            return None;
+        }
+        let region = stacks.entered_around(&self.region, &threads, times)?;
+        Some(Placed {
+            share: self.share,
+            whole: stacks.outermost(&region, &threads),
+            region,
+        })
+    }
+
     /// The same where more than those calls are meant: these acts on these files.
     pub fn meant_for(
         self,
@@ -115,10 +134,10 @@ impl Placed {
         &self,
         inquiry: &Inquiry<'_>,
         processes: &BTreeSet<ProcessId>,
-        object: ObjectId,
+        objects: &BTreeSet<ObjectId>,
         times: u64,
     ) -> Change {
-        let others = self.others(inquiry, processes, object, times);
+        let others = self.others(inquiry, processes, objects, times);
         let mut change = self.scaled(processes, 1.0 / times.max(1) as f64);
         if !others.is_empty() {
             change.what = What::FunctionBut(self.region.function, others);
@@ -126,12 +145,12 @@ impl Placed {
         change
     }
 
-    /// The functions it calls that make system calls on other objects, and none on this one.
+    /// The functions it calls that make system calls on other objects, and none on these.
     fn others(
         &self,
         inquiry: &Inquiry<'_>,
         processes: &BTreeSet<ProcessId>,
-        object: ObjectId,
+        objects: &BTreeSet<ObjectId>,
         times: u64,
     ) -> BTreeSet<FunctionIx> {
         /// Rarer calls on other objects are not excluded.
@@ -141,7 +160,7 @@ impl Placed {
             let own = row
                 .process
                 .is_some_and(|process| processes.contains(&process));
-            if own && row.object.is_some_and(|other| other != object) {
+            if own && row.object.is_some_and(|other| !objects.contains(&other)) {
                 let count = counts.entry(&row.call).or_default();
                 *count = count.saturating_add(row.count);
             }
@@ -157,10 +176,11 @@ impl Placed {
             functions
         };
         let sites = || threads.iter().flat_map(|&thread| stacks.sites_of(thread));
-        let own = sites().filter(|site| site.object == Some(object));
+        let is_one = |site: &CallSite| site.object.is_some_and(|one| objects.contains(&one));
+        let own = sites().filter(|site| is_one(site));
         let own: BTreeSet<FunctionIx> = own.flat_map(called).collect();
         let for_others = sites().filter(|site| {
-            let is_other = site.object.is_some_and(|other| other != object);
+            let is_other = site.object.is_some() && !is_one(site);
             is_other && counts.contains_key(site.call.as_str())
         });
         let others = for_others.filter_map(|site| {

@@ -4,7 +4,7 @@ use crate::rule::Rule;
 use crate::rules::*;
 
 pub static RULES: &[&Rule] = &[
-    &replace_per_item::RULE,
+    &flush_per_file::RULE,
     &flush_per_record::RULE,
     &synchronous_writes::RULE,
     &sleep_polling::RULE,

@@ -8,7 +8,8 @@ use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 
-const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "ksh", "zsh"];
+/// The names of programs that are shells.
+pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
 
 /// Whether a process became a shell that was given its command as an argument.
 fn is_shell(executed: &Executed) -> bool {

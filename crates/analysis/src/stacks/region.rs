@@ -188,6 +188,64 @@ impl Stacks {
         })
     }
 
+    /// The program's own function that most of what is done in a library's is done for; if it was seen to be entered so many times,
+    /// or half as often: samples miss some. So it is left in between, and is not one that calls the library in a loop.
+    pub fn entered_around(
+        &self,
+        region: &Region,
+        threads: &[ThreadId],
+        times: u64,
+    ) -> Option<Region> {
+        let function = self.nearest_own(region, threads)?;
+        let mut inside: FxHashMap<StackIx, bool> = FxHashMap::default();
+        let (mut ns, mut entered) = (0u64, 0u64);
+        for &thread in threads {
+            let mut was_inside = false;
+            let events = self.events_of(thread).iter();
+            for event in events.filter(|event| event.account != Account::Ready) {
+                let is_inside = *inside
+                    .entry(event.stack)
+                    .or_insert_with(|| self.code.functions_of(event.stack).contains(&function));
+                ns = ns.saturating_add(if is_inside { event.ns } else { 0 });
+                entered += u64::from(is_inside && !was_inside);
+                was_inside = is_inside;
+            }
+        }
+        (entered.saturating_mul(2) >= times).then(|| Region {
+            function,
+            ns,
+            ..region.clone()
+        })
+    }
+
+    /// Of the functions that are not installed, the one that is nearest to the region for most of the time in it.
+    fn nearest_own(&self, region: &Region, threads: &[ThreadId]) -> Option<FunctionIx> {
+        let mut known: FxHashMap<StackIx, Option<FunctionIx>> = FxHashMap::default();
+        let mut sums: FxHashMap<FunctionIx, u64> = FxHashMap::default();
+        let events = threads.iter().flat_map(|&thread| self.events_of(thread));
+        for event in events.filter(|event| event.account != Account::Ready) {
+            let nearest = *known.entry(event.stack).or_insert_with(|| {
+                let functions = self.code.functions_of(event.stack);
+                let at = functions.iter().position(|&f| f == region.function)?;
+                let mut own = self.own_functions(&functions[at..]);
+                // The outermost one does everything.
+                own.pop();
+                own.into_iter().find(|&f| !self.code.is_installed(f))
+            });
+            if let Some(function) = nearest {
+                let sum = sums.entry(function).or_default();
+                *sum = sum.saturating_add(event.ns);
+            }
+        }
+        let nearest = sums
+            .into_iter()
+            .max_by_key(|&(function, ns)| (ns, Reverse(function)));
+        let is_most = |ns: u64| ns as f64 >= region.ns as f64 * MOST;
+        nearest
+            .filter(|&(_, ns)| is_most(ns))
+            .map(|(function, _)| function)
+    }
+
     /// The outermost function of the program that does little but call this one, in these threads: one of its own names for
     /// it, so to speak. The region's own function, if there is none.
     pub fn outermost(&self, region: &Region, threads: &[ThreadId]) -> FunctionIx {

@@ -15,7 +15,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
-use crate::shells;
+use crate::shells::{self, SHELLS};
 use crate::start_up::StartUp;
 
 pub static RULE: Rule = Rule {
@@ -65,6 +65,10 @@ mod limits {
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);
 
+/// Programs that give files to others, one to each run or many, and what to do there.
+const GIVES_EACH: [&str; 2] = ["find", "xargs"];
+const IN_ONE_RUN: &str = "give many files to each run: find -exec ... {} +, xargs without -n 1 (or with a larger number), if the program takes several";
+
 /// The calls that make a process.
 const MAKES: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
 
@@ -83,14 +87,51 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let shells = shells::between(inquiry).into_iter();
     let shells = shells.map(|between| between.shell.process).collect();
     let many = pairs.iter();
-    many.filter_map(|(pair, starts)| {
+    let suspects = many.filter_map(|(pair, starts)| {
         let others = Others {
             beside: beside(*pair, &pairs),
             shells: &shells,
+            by_copies: by_copies(*pair, starts, &pairs),
         };
-        suspect(inquiry, *pair, starts, &others)
-    })
-    .collect()
+        Some((starts, suspect(inquiry, *pair, starts, &others)?))
+    });
+    let suspects: Vec<(&Vec<&Start>, Suspect)> = suspects.collect();
+    let told = suspects.iter().flat_map(|(starts, _)| processes(starts));
+    let told: BTreeSet<ProcessId> = told.collect();
+    let suspects = suspects.into_iter();
+    suspects
+        .filter(|(starts, _)| !is_within(inquiry, starts, &told))
+        .map(|(_, suspect)| suspect)
+        .collect()
+}
+
+fn processes<'a>(starts: &'a [&Start]) -> impl Iterator<Item = ProcessId> + 'a {
+    starts.iter().map(|start| start.process)
+}
+
+/// Whether these are started by many, each of which was started for an item itself: that one is the one too many.
+fn is_within(inquiry: &Inquiry<'_>, starts: &[&Start], started: &BTreeSet<ProcessId>) -> bool {
+    let parents: BTreeSet<ProcessId> = starts.iter().filter_map(|start| start.parent).collect();
+    parents.len() as f64 >= RULE.limit(inquiry, &limits::STARTS) && parents.is_subset(started)
+}
+
+/// The program that copies of a process start most often, and how often.
+fn by_copies<'a>(
+    (parent, _, copy): Pair<'a>,
+    copies: &[&Start],
+    pairs: &BTreeMap<Pair<'a>, Vec<&Start>>,
+) -> Option<(&'a str, u64)> {
+    let copies: BTreeSet<ProcessId> = processes(copies).collect();
+    let programs = pairs
+        .iter()
+        .filter(|((by, _, is_copy), _)| copy && *by == parent && !is_copy);
+    let counts = programs.map(|((_, program, _), starts)| {
+        let by_one = |start: &&&Start| start.parent.is_some_and(|parent| copies.contains(&parent));
+        (*program, starts.iter().filter(by_one).count() as u64)
+    });
+    counts
+        .max_by_key(|&(_, count)| count)
+        .filter(|&(_, count)| count > 0)
 }
 
 /// What is started beside the children of a pair.
@@ -98,6 +139,8 @@ struct Others<'a> {
     beside: BTreeSet<ProcessId>,
     /// The shells that do nothing but start one program.
     shells: &'a BTreeSet<ProcessId>,
+    /// What copies of the parent start most often, and how often.
+    by_copies: Option<(&'a str, u64)>,
 }
 
 /// Beside copies of a process, which are made to do something, all that it starts again and again: who does without the one
@@ -210,23 +253,47 @@ fn weight(inquiry: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessI
     Weight::within(causes, lived.into_iter().fold(0, u64::saturating_add))
 }
 
-fn title(parent: ProcessId, program: &str, count: u64, copy: bool) -> Sentence {
-    match copy {
-        true => say![
-            parent,
-            " forks copies of itself ",
-            Piece::Count(count),
-            " times (a shell forks for each ( ) and $( ))"
-        ],
-        false => say![
+fn title(
+    parent: ProcessId,
+    (runs, program, copy): Pair<'_>,
+    count: u64,
+    others: &Others<'_>,
+) -> Sentence {
+    let name = |program: &str| Piece::Name(last_part(program).to_owned());
+    if !copy {
+        return say![
             parent,
             " starts ",
-            Piece::Name(last_part(program).to_owned()),
+            name(program),
             " ",
             Piece::Count(count),
             " times"
-        ],
+        ];
     }
+    let mut title = say![
+        parent,
+        " forks copies of itself ",
+        Piece::Count(count),
+        " times"
+    ];
+    if let Some((program, often)) = others.by_copies {
+        title.0.extend(
+            say![
+                ", which start ",
+                name(program),
+                " ",
+                Piece::Count(often),
+                " times"
+            ]
+            .0,
+        );
+    }
+    if SHELLS.contains(&last_part(runs)) {
+        title
+            .0
+            .extend(say![" (a shell forks for each ( ) and $( ))"].0);
+    }
+    title
 }
 
 /// Without what starting the children takes. At most the parent is spared all that it does around them, and none is needed at all.
@@ -247,10 +314,11 @@ fn fix(
 
 fn suspect(
     inquiry: &Inquiry<'_>,
-    (_, program, copy): Pair<'_>,
+    pair: Pair<'_>,
     starts: &[&Start],
     others: &Others<'_>,
 ) -> Option<Suspect> {
+    let (runs, _, copy) = pair;
     let parent = starts.first()?.parent?;
     let children = inquiry.with_descendants(starts.iter().map(|start| start.process).collect());
     // A shell in between has a rule of its own: what counts here is the program behind it.
@@ -272,7 +340,7 @@ fn suspect(
     let parent_bytes = middle(forks.map(|fork| fork.resident_bytes).collect());
     let waits = for_children(inquiry, |process| process == parent);
     let count = starts.len() as u64;
-    let title = title(parent, program, count, copy);
+    let title = title(parent, pair, count, others);
     let (all, weight) = (children.len(), weight(inquiry, parent, &children));
     let mut none = inquiry.with_descendants(others.beside.clone());
     none.extend(&children);
@@ -304,6 +372,10 @@ fn suspect(
             life as f64,
             &limits::LIFE,
         ),
+    };
+    let suspect = match GIVES_EACH.contains(&last_part(runs)) {
+        true => suspect.advised(IN_ONE_RUN.to_owned()),
+        false => suspect,
     };
     Some(match all > starts.len() {
         true => suspect.told(say![

@@ -3,7 +3,8 @@
 //! Reading is the least of it: what is read is taken apart, checked, put into tables. So what goes away is the whole
 //! function in which it is read, where one is known.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::sockets::sends;
@@ -58,31 +59,48 @@ const MADE_WHEN_READ: [&str; 7] = [
 const MOST: f64 = 0.8;
 const LOADING: [Act; 3] = [Act::Open, Act::Read, Act::Close];
 
-/// Who loads a file: one process, or many of one program.
+/// Who loads a file, or several: one process, or many of one program.
 struct Loader<'a> {
     uses: &'a Uses,
-    /// What they do with it together.
-    one: &'a Use,
+    /// What they do with each together, what is read most first.
+    files: Vec<&'a Use>,
     processes: BTreeSet<ProcessId>,
+}
+
+impl Loader<'_> {
+    fn objects(&self) -> BTreeSet<ObjectId> {
+        self.files.iter().map(|one| one.object).collect()
+    }
+
+    fn sum(&self, of_one: impl Fn(&Use) -> u64) -> u64 {
+        let all = self.files.iter().map(|one| of_one(one));
+        all.fold(0, u64::saturating_add)
+    }
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, &limits::LOADS);
     let uses = &inquiry.facts.uses;
-    let alone = uses.all.iter().filter(|one| often(one));
-    let mut suspects: Vec<Suspect> = alone
-        .filter_map(|one| {
-            let processes = BTreeSet::from([one.process]);
-            suspect(
-                inquiry,
-                &Loader {
-                    uses,
-                    one,
-                    processes,
-                },
-            )
-        })
-        .collect();
+    let alone: Vec<&Use> = uses.all.iter().filter(|one| often(one)).collect();
+    let by_one = |files: Vec<&Use>| {
+        let processes = BTreeSet::from([files.first()?.process]);
+        suspect(
+            inquiry,
+            &Loader {
+                uses,
+                files,
+                processes,
+            },
+        )
+    };
+    let mut suspects: Vec<Suspect> = alone.iter().filter_map(|&one| by_one(vec![one])).collect();
+    // Each of many is a small part of what is read.
+    let mut together: BTreeMap<ProcessId, Vec<&Use>> = BTreeMap::new();
+    for one in alone {
+        together.entry(one.process).or_default().push(one);
+    }
+    let together = together.into_values().filter(|files| files.len() > 1);
+    suspects.extend(together.filter_map(|files| by_one(unchanged(inquiry, files))));
     // A program that is started for each question loads it once in each process.
     let uses = &inquiry
         .facts
@@ -97,17 +115,28 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         let each: Vec<&Use> = inquiry.facts.uses.all.iter().filter(of_it).collect();
         if each.len() > 1 && !each.iter().any(|each| often(each)) {
             let processes = each.iter().map(|each| each.process).collect();
+            let files = vec![one];
             suspects.extend(suspect(
                 inquiry,
                 &Loader {
                     uses,
-                    one,
+                    files,
                     processes,
                 },
             ));
         }
     }
     suspects
+}
+
+/// Those that did not change, what is read most first.
+fn unchanged<'a>(inquiry: &Inquiry<'_>, mut files: Vec<&'a Use>) -> Vec<&'a Use> {
+    files.retain(|one| {
+        let times = loads(inquiry, one).map_or(0, |(_, times)| times);
+        times as f64 >= RULE.limit(inquiry, &limits::LOADS)
+    });
+    files.sort_by_key(|one| (Reverse(one.done(Act::Read).bytes), one.object));
+    files
 }
 
 /// How large a file is that did not change, and how often it was loaded.
@@ -151,16 +180,25 @@ fn sent(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
 
 /// The function in which the file is opened, read and closed: by the stacks of those calls, and where there are none by what
 /// samples show of such calls.
-fn placed(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Placed> {
-    let objects = BTreeSet::from([loader.one.object]);
-    let by_sites = Placed::around_acts(inquiry, &loader.processes, &objects, &LOADING);
-    by_sites.or_else(|| region(inquiry, loader).map(Placed::at))
+fn placed(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Option<Placed> {
+    let (processes, objects) = (&loader.processes, loader.objects());
+    let by_sites = Placed::around_acts(inquiry, processes, &objects, &LOADING);
+    let placed = by_sites.or_else(|| region(inquiry, loader).map(Placed::at))?;
+    // A library may read all of it, and give it to the function that makes something of it.
+    Some(match placed.in_its_caller(inquiry, processes, times) {
+        Some(caller) => caller.meant_for(inquiry, processes, &objects, &LOADING),
+        None => placed,
+    })
 }
 
 fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     let acts = LOADING.into_iter();
     let about: Vec<Act> = acts
-        .filter(|&act| loader.uses.share_of_calls(loader.one, act) >= MOST)
+        .filter(|&act| {
+            let shares = loader.files.iter();
+            let shares = shares.map(|one| loader.uses.share_of_calls(one, act));
+            shares.sum::<f64>() >= MOST
+        })
         .collect();
     let threads = inquiry.threads_of(&loader.processes);
     let around = |acts: &[Act]| {
@@ -172,7 +210,7 @@ fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     // The few files that a program opens as it starts take longer to open than one that is opened again and again.
     let reads = about.contains(&Act::Read);
     let by_reads = || around(&[Act::Read]).filter(|_| reads);
-    let file = inquiry.facts.object(loader.one.object);
+    let file = inquiry.facts.object(loader.files.first()?.object);
     let loaders = loaders(file.and_then(|file| file.path.as_deref()).unwrap_or(""));
     let by_loaders = || {
         let loads = |function: &str| loaders.contains(&function).then_some(0);
@@ -182,42 +220,72 @@ fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
-    let one = loader.one;
-    let (size, times) = loads(inquiry, one)?;
-    let read = one.done(Act::Read).bytes as f64;
+    let first = *loader.files.first()?;
+    let each = loader.files.iter().map(|one| loads(inquiry, one));
+    let each: Vec<(u64, u64)> = each.collect::<Option<_>>()?;
+    let size = each
+        .iter()
+        .fold(0u64, |sum, (size, _)| sum.saturating_add(*size));
+    // Of many, as often as each is read on average.
+    let times = each
+        .iter()
+        .fold(0u64, |sum, (_, times)| sum.saturating_add(*times));
+    let times = times / each.len().max(1) as u64;
+    let read = loader.sum(|one| one.done(Act::Read).bytes);
     if (times as f64) < RULE.limit(inquiry, &limits::LOADS)
-        || sent(inquiry, loader) as f64 > read * RULE.limit(inquiry, &limits::SENT_ON)
+        || sent(inquiry, loader) as f64 > read as f64 * RULE.limit(inquiry, &limits::SENT_ON)
     {
         return None;
     }
-    let placed = placed(inquiry, loader);
+    let placed = placed(inquiry, loader, times);
     let (fix, ns) = fix(inquiry, loader, placed.as_ref(), times);
     let region = placed.map(|placed| placed.region);
-    let mut causes = inquiry.busy(one.process);
+    let objects = loader.objects();
+    let mut causes = inquiry.busy(first.process);
     causes.extend(inquiry.waits_on_path(|key| {
-        key.object == Some(one.object) && inquiry.same_program(key.process, one.process)
+        let about = key.object.is_some_and(|object| objects.contains(&object));
+        about && inquiry.same_program(key.process, first.process)
     }));
-    let title = title(inquiry, loader, times);
+    let title = title(inquiry, loader, first, times);
+    let estimated = loader.files.iter().any(|one| one.estimated);
+    let files = loader.files.len() as u64;
+    let mut read_from = say![
+        if estimated { "about " } else { "" },
+        Piece::Count(loader.sum(|one| one.done(Act::Open).count)),
+        " opens; ",
+        Piece::Bytes(read)
+    ];
+    read_from.0.extend(match files {
+        1 => say![" read from a file of ", Piece::Bytes(size)].0,
+        _ => {
+            say![
+                " read from ",
+                Piece::Count(files),
+                " files of ",
+                Piece::Bytes(size),
+                " in all"
+            ]
+            .0
+        }
+    });
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
-        .of(one.process)
-        .about(Some(one.object))
+        .of(first.process)
+        .about(Some(first.object))
+        .on(objects)
         .seen_around(inquiry, region.as_ref())
         .held(inquiry, &RULE, "loads", times as f64, &limits::LOADS)
         .figure("size", size as f64, "bytes")
-        .told(say![
-            if one.estimated { "about " } else { "" },
-            Piece::Count(one.done(Act::Open).count),
-            " opens; ",
-            Piece::Bytes(one.done(Act::Read).bytes),
-            " read from a file of ",
-            Piece::Bytes(size)
-        ]);
+        .told(read_from);
     Some(match region {
         Some(region) => {
             let share = region.ns as f64 * 100.0 / inquiry.outlook.wall_ns.max(1) as f64;
             suspect.told(say![
                 region.function,
-                ", which reads it, takes ",
+                if files == 1 {
+                    ", which reads it, takes "
+                } else {
+                    ", which reads them, takes "
+                },
                 Piece::Percent(share.min(100.0)),
                 " of the time with all that it calls"
             ])
@@ -228,28 +296,32 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
     })
 }
 
-fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
-    let object = loader.one.object;
-    let program = inquiry.program(loader.one.process).unwrap_or_default();
+fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, first: &Use, times: u64) -> Sentence {
+    let object = first.object;
+    let program = inquiry.program(first.process).unwrap_or_default();
     let program = last_part(program).to_owned();
-    match loader.processes.len() as u64 {
-        1 => say![
-            object,
-            " is read whole ",
-            Piece::Count(times),
-            " times and does not change"
-        ],
-        many => say![
-            object,
-            " is read whole ",
-            Piece::Count(times),
-            " times by ",
+    let others = loader.files.len().saturating_sub(1) as u64;
+    let read = say![" read whole ", Piece::Count(times), " times"];
+    let mut title = match others {
+        0 => say![object, " is"],
+        _ => say![object, " and ", Piece::Count(others), " more are each"],
+    };
+    title.0.extend(read.0);
+    let many = loader.processes.len() as u64;
+    if many > 1 {
+        let by = say![
+            " by ",
             Piece::Count(many),
             " processes of ",
-            Piece::Name(program),
-            " and does not change"
-        ],
+            Piece::Name(program)
+        ];
+        title.0.extend(by.0);
     }
+    title.0.push(Piece::Text(match others {
+        0 => " and does not change",
+        _ => " and do not change",
+    }));
+    title
 }
 
 /// Without all loads but one; and what they take now.
@@ -261,16 +333,18 @@ fn fix(
 ) -> (Fix, u64) {
     let processes = &loader.processes;
     let once = 1.0 / times.max(1) as f64;
-    let calls = loader.one.ns(&LOADING);
+    let calls = loader.sum(|one| one.ns(&LOADING));
     let Some(placed) = placed else {
         let names = LOADING.iter().flat_map(|act| act.calls()).copied();
-        let share = loader.uses.share_of_time(loader.one, &LOADING);
+        let shares = loader.files.iter();
+        let shares = shares.map(|one| loader.uses.share_of_time(one, &LOADING));
+        let share = shares.sum::<f64>().min(1.0);
         let kept = 1.0 - share * (1.0 - once);
         let what = What::Calls(names.collect());
         return (Fix::scaled(what, processes.clone(), kept), calls);
     };
     let ns = placed.region.ns.max(calls);
-    let least = placed.scaled_without_others(inquiry, processes, loader.one.object, times);
+    let least = placed.scaled_without_others(inquiry, processes, &loader.objects(), times);
     let mut at_most = placed.with_what_is_between(inquiry, processes, once);
     if processes.len() > 1 {
         // What was made of it is given back at the end of each process, with all else that the process has.

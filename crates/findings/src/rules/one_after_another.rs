@@ -11,6 +11,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
+use crate::shells::SHELLS;
 
 pub static RULE: Rule = Rule {
     name: "one-after-another",
@@ -71,9 +72,6 @@ mod limits {
 const SEVERAL: &str =
     "run several at a time, as many as there are CPUs: xargs -P, make -j, a pool of workers";
 
-/// A shell copies itself for what it has to keep apart, and means it to be done in order.
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
-
 /// Threads, copies of who starts them, or runs of one program.
 enum Workers {
     Threads,
@@ -116,7 +114,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 /// The names of programs, by the processes that last executed them.
 type Executed<'a> = BTreeMap<ProcessId, &'a str>;
 
-/// Whether these processes go on with the program that started them, and that is no shell.
+/// Whether these processes go on with the program that started them, and that is no shell: one copies itself for what it has to keep
+/// apart, and means it to be done in order.
 fn is_copies(inquiry: &Inquiry<'_>, pool: &Pool, executed: &Executed<'_>) -> bool {
     let program = inquiry.program(pool.process(inquiry.timeline));
     let mut rows = pool.rows(inquiry.timeline);

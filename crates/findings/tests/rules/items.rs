@@ -211,12 +211,12 @@ fn one_wait_on_a_connection_may_be_its_handshake() {
 /// Who renames a file over another one without a flush has it written then: the processor's part of a flush may stay.
 #[test]
 fn what_is_flushed_has_to_be_written_all_the_same() {
-    let text = case("replace-per-item.fires")
+    let text = case("flush-per-file.fires")
         .replace("| cpu +1ms | wait +10ms", "| cpu +8ms | wait +10ms")
         + "frame __x64_sys_fsync kind kernel language kernel\nfor n in 1..50\n\
            sample 1.1 {18n-5}ms weight 6ms stack \"main;save_item;fsync;__x64_sys_fsync\"\n\
            sample 1.1 {18n-12}ms weight 2ms stack \"main;make\"\nend\n";
-    let [least, likely, _] = gain("replace-per-item", &text);
+    let [least, likely, _] = gain("flush-per-file", &text);
     // 10 ms each of waits, 6 ms of work.
     assert!((450..=500).contains(&least), "{least}");
     assert!((780..=810).contains(&likely), "{likely}");
@@ -259,4 +259,39 @@ call 1.1 pwrite64 rows.db count 50 bytes 5000
         .find(|object| Some(object.object) == first.suspect.object);
     let path = named.and_then(|object| object.path.as_deref());
     assert_eq!(path, Some("/srv/data/rows.db"));
+}
+
+/// rsync forks two copies of itself each time that it runs: "a shell forks for each ( )" was said of it. What the copies of a shell start
+/// is named.
+#[test]
+fn only_a_shell_forks_for_parentheses() {
+    let title = |program: &str, starts: &str| {
+        let mut text = format!(
+            "run wall 2s\nprocess 1 first executable {program}\nthread 1.1 tid 1 first\n\
+             for n in 2..31\nprocess {{n}} copy parent 1 executable {program}\n\
+             thread {{n}}.{{n}} tid {{n}} copy parent 1.1\nend\n1.1: cpu 0..1ms\n\
+             for n in 2..31\n  | cpu +2ms | wait +3ms child c{{n}} by {{n}}.{{n}} call wait4\nend\n\
+             for n in 2..31\n{{n}}.{{n}}: cpu {{5n-7}}ms..{{5n-4}}ms\n\
+             image {{n}} fork {{5n-7}}ms by 1.1 cost 60us\nend\n"
+        );
+        if !starts.is_empty() {
+            text += &format!(
+                "for n in 2..31\nprocess {{n+100}} child parent {{n}} executable {starts}\n\
+                 thread {{n+100}}.{{n+100}} tid {{n+100}} child parent {{n}}.{{n}}\n\
+                 {{n+100}}.{{n+100}}: cpu {{5n-6}}ms..{{5n-5}}ms\n\
+                 image {{n+100}} fork {{5n-6}}ms by {{n}}.{{n}} cost 60us\n\
+                 image {{n+100}} exec {{5n-6}}ms cost 60us executable {starts}\nend\n"
+            );
+        }
+        let findings = findings_of(&recording(&text), &Limits::default());
+        let told = findings.told.first().expect("a finding");
+        format!("{:?}", told.suspect.title)
+    };
+    let of_bash = title("/usr/bin/bash", "/usr/bin/git");
+    assert!(of_bash.contains("copies of itself"), "{of_bash}");
+    assert!(of_bash.contains("a shell forks"), "{of_bash}");
+    assert!(of_bash.contains("\"git\""), "{of_bash}");
+    let of_rsync = title("/usr/bin/rsync", "");
+    assert!(of_rsync.contains("copies of itself"), "{of_rsync}");
+    assert!(!of_rsync.contains("a shell"), "{of_rsync}");
 }

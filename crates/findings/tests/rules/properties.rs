@@ -135,7 +135,7 @@ fn the_order_of_rows_says_nothing() {
 /// Rules of which more is not the same again: threads are held against all others, so a second batch looks otherwise;
 /// items are new ones each time, and the same files flushed again are another matter. What is asked on the same connections again is
 /// told as round trips.
-const OF_BATCHES: [&str; 3] = ["imbalance", "replace-per-item", "responses-one-by-one"];
+const OF_BATCHES: [&str; 3] = ["imbalance", "flush-per-file", "responses-one-by-one"];
 /// What else a program does after it comes after its end no more, and what it does twice is not its end.
 const AT_THE_END: &str = "linger-at-exit";
 

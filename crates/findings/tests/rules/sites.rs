@@ -220,3 +220,44 @@ fn what_a_shell_starts_is_seen_where_the_shell_is_started() {
     let seen = seen_of(&recording);
     assert_eq!(seen.first().map(|seen| seen.lines[0].1), Some(Some(5)));
 }
+
+/// A module of the language reads a file as a whole, and gives it to the function that makes something of it: that one goes with each
+/// load (a fixture of pytest which loads a catalogue for each test was to save the reading alone, a tenth of it). Where it was never left
+/// in between, it may well be the one that loads in a loop.
+#[test]
+fn what_a_library_reads_is_made_something_of_by_its_caller() {
+    let text = |left: &str| {
+        let mut text = String::from(
+            "run wall 1s\nprocess 1 tests\nthread 1.1 tid 1 tests\n\
+             frame read_text function Path.read_text module /usr/lib/python3.11/pathlib.py file /usr/lib/python3.11/pathlib.py language python\n\
+             frame session function session module /srv/run.py file /srv/run.py language python\n\
+             frame load function load module /srv/tests.py file /srv/tests.py language python\n\
+             frame check function check module /srv/tests.py file /srv/tests.py language python\n\
+             object catalogue file /srv/catalogue.json size 300000\n\n1.1: cpu 0..1s\n\
+             call 1.1 openat catalogue count 30 ns 1ms\n\
+             call 1.1 read catalogue count 60 ns 30ms bytes 9000000\n\
+             call 1.1 close catalogue count 30 ns 1ms\n",
+        );
+        for call in ["openat", "read", "close"] {
+            let stack = "session;load;read_text;open";
+            text +=
+                &format!("site 1.1 {call} catalogue occurrence 16 at 500ms stack \"{stack}\"\n");
+        }
+        for n in 0..30 {
+            let (read, parsed, checked) = (33 * n + 4, 33 * n + 25, 33 * n + 33);
+            text +=
+                &format!("sample 1.1 {read}ms weight 4ms stack \"session;load;read_text;read\"\n");
+            text += &format!("sample 1.1 {parsed}ms weight 21ms stack \"session;load\"\n");
+            text += &format!("sample 1.1 {checked}ms weight 8ms stack \"{left}\"\n");
+        }
+        text
+    };
+    let [_, likely, _] = gain(&text("session;check"));
+    assert!((650..=780).contains(&likely), "{likely}");
+    let told = told_of_text(&text("session;load;check"));
+    let loads = told.iter().find(|(rule, _)| *rule == "file-read-again");
+    assert!(
+        loads.is_none_or(|(_, saved_ms)| *saved_ms <= 150),
+        "{told:?}"
+    );
+}

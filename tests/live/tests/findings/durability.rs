@@ -16,6 +16,6 @@ fn synchronous_writes() {
 
 /// Items that are each flushed and renamed, and all flushed together.
 #[test]
-fn replace_per_item() {
-    pair("replace-per-item");
+fn flush_per_file() {
+    pair("flush-per-file");
 }

@@ -1,4 +1,4 @@
-//! Many files, each written aside, flushed and renamed into its place: a flush for each.
+//! Many small files, each flushed as it was written; perhaps written aside, and renamed into its place after that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use crate::say;
 use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
-    name: "replace-per-item",
-    looks_for: "many files that are each written to a temporary name, flushed and renamed into place",
+    name: "flush-per-file",
+    looks_for: "many small files that are each flushed to disk, and perhaps renamed into place",
     why: "Each file is made durable on its own, and each time that waits for the disk.",
-    advice: "write all of them, flush once for all (syncfs, or one flush per folder), then rename; or keep the items in one file",
+    advice: "write all of them, flush once for all (syncfs, or one flush per folder), and rename after that; or keep the items in one file",
     wrong_if: "each item must be durable before the next is started",
-    limits: &[&limits::FILES, &limits::RENAMES],
+    limits: &[&limits::FILES, &limits::RENAMES, &limits::BYTES],
     blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
@@ -37,7 +37,13 @@ mod limits {
         name: "renames",
         value: 0.5,
         unit: Unit::Count,
-        means: "minimum number of renames per file",
+        means: "number of renames per file from which files are known to be flushed, whatever their size",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 65536.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes written per file that is not renamed: a large one takes long for what is in it",
     };
 }
 
@@ -46,9 +52,9 @@ const RENAMES: [&str; 3] = ["rename", "renameat", "renameat2"];
 /// A file that is flushed more often is not one of many.
 const TWICE: u64 = 2;
 
-/// What one process flushed and renamed.
+/// What one process flushed, and how much it renamed.
 #[derive(Default)]
-struct Replaced {
+struct Flushed {
     files: BTreeSet<ObjectId>,
     flush_ns: u64,
     flushes: u64,
@@ -57,7 +63,7 @@ struct Replaced {
     all_ns: u64,
 }
 
-impl Replaced {
+impl Flushed {
     /// Of the time in flushes, the part that is about such files.
     fn share(&self) -> f64 {
         self.flush_ns as f64 / self.all_ns.max(1) as f64
@@ -75,7 +81,7 @@ impl Replaced {
 const WAITS: u64 = 8;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut processes: BTreeMap<ProcessId, Replaced> = BTreeMap::new();
+    let mut processes: BTreeMap<ProcessId, Flushed> = BTreeMap::new();
     let is_file = |object: ObjectId| {
         let known = inquiry.facts.object(object);
         known.is_some_and(|object| object.kind == ObjectKind::File)
@@ -85,14 +91,14 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         let Some(process) = call.process else {
             continue;
         };
-        let replaced = processes.entry(process).or_default();
+        let flushed = processes.entry(process).or_default();
         if RENAMES.contains(&call.call.as_str()) {
-            replaced.renames += call.count - call.errors.min(call.count);
+            flushed.renames += call.count - call.errors.min(call.count);
         }
         if !FLUSHES.contains(&call.call.as_str()) {
             continue;
         }
-        replaced.all_ns += call.ns;
+        flushed.all_ns += call.ns;
         let Some(file) = call.object.filter(|&object| is_file(object)) else {
             continue;
         };
@@ -100,36 +106,52 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             often.insert((process, file));
             continue;
         }
-        replaced.files.insert(file);
-        replaced.flushes += call.count;
-        replaced.flush_ns += call.ns;
+        flushed.files.insert(file);
+        flushed.flushes += call.count;
+        flushed.flush_ns += call.ns;
     }
     // Calls may not have been timed all along; waits are known all the same.
     for thread in &inquiry.facts.ledger.threads {
-        let replaced = processes.entry(thread.row.process).or_default();
-        let flushed = thread.causes.iter().filter(|cause| {
+        let flushed = processes.entry(thread.row.process).or_default();
+        let causes = thread.causes.iter().filter(|cause| {
             cause.key.kind == Kind::As(Detail::Flush) && cause.count <= TWICE * WAITS
         });
-        let files = flushed.filter_map(|cause| cause.key.object);
-        replaced.files.extend(
+        let files = causes.filter_map(|cause| cause.key.object);
+        flushed.files.extend(
             files.filter(|&file| is_file(file) && !often.contains(&(thread.row.process, file))),
         );
     }
     let suspects = processes.into_iter();
     suspects
-        .filter_map(|(process, replaced)| suspect(inquiry, process, replaced))
+        .filter_map(|(process, flushed)| suspect(inquiry, process, flushed))
         .collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<Suspect> {
-    let files = replaced.files.len() as u64;
-    let renames = replaced.renames as f64 / files.max(1) as f64;
-    if (files as f64) < RULE.limit(inquiry, &limits::FILES)
-        || renames < RULE.limit(inquiry, &limits::RENAMES)
-    {
+/// How much was written to each of many names, on average; nothing if it is not known, as it may be much. A file that is made anew
+/// under the same name each time is the journal of another, which is flushed, too.
+fn written_to_each(inquiry: &Inquiry<'_>, flushed: &Flushed) -> Option<f64> {
+    let files = flushed.files.iter();
+    let named = files.filter_map(|&file| inquiry.facts.object(file)?.path.as_deref());
+    let names: BTreeSet<&str> = named.collect();
+    let written = inquiry.facts.files.iter();
+    let written = written.filter(|file| flushed.files.contains(&file.object));
+    let bytes = written.fold(0u64, |sum, file| sum.saturating_add(file.bytes_written));
+    let is_known = bytes > 0 && names.len() as f64 >= RULE.limit(inquiry, &limits::FILES);
+    is_known.then_some(bytes as f64 / names.len() as f64)
+}
+
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, flushed: Flushed) -> Option<Suspect> {
+    let files = flushed.files.len() as u64;
+    let renames = flushed.renames as f64 / files.max(1) as f64;
+    let replaces = renames >= RULE.limit(inquiry, &limits::RENAMES);
+    if (files as f64) < RULE.limit(inquiry, &limits::FILES) {
         return None;
     }
-    let about = |object: Option<ObjectId>| object.is_some_and(|o| replaced.files.contains(&o));
+    let each = written_to_each(inquiry, &flushed);
+    if !(replaces || each? <= RULE.limit(inquiry, &limits::BYTES)) {
+        return None;
+    }
+    let about = |object: Option<ObjectId>| object.is_some_and(|o| flushed.files.contains(&o));
     let waits = inquiry.waits().iter().filter(|group| {
         group.process == process && group.detail == Detail::Flush && about(group.object)
     });
@@ -137,41 +159,36 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Opt
     let mut causes = inquiry
         .waits_on_path(|key| about(key.object) && inquiry.same_program(key.process, process));
     causes.extend(inquiry.busy(process));
-    let title = say![
-        process,
-        " flushes and renames ",
-        Piece::Count(files),
-        " files, one at a time"
-    ];
+    let done = if replaces {
+        " flushes and renames "
+    } else {
+        " flushes "
+    };
+    let title = say![process, done, Piece::Count(files), " files, one at a time"];
     let processes = BTreeSet::from([process]);
-    let not_waiting = Fix::without_waits_for(inquiry, &replaced.files, processes.clone());
+    let not_waiting = Fix::without_waits_for(inquiry, &flushed.files, processes.clone());
     let all = not_waiting
         .clone()
-        .and_calls(&FLUSHES, replaced.share(), processes.clone());
+        .and_calls(&FLUSHES, flushed.share(), processes.clone());
     // What is written by a flush has to be written all the same: a rename over another file does it, too.
     let fix = Fix::Likely(not_waiting.changes(), all.changes(), all.changes());
-    let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
+    let suspect = Suspect::new(title, fix, Weight::within(causes, flushed.whole_ns()))
         .with_whole_items(processes, &[&FLUSHES])
         .with_all_between()
-        .on(replaced.files.iter().copied())
+        .on(flushed.files.iter().copied())
         .of(process)
         .about(longest.and_then(|group| group.object))
         .seen_in_most(inquiry, waits)
         .held(inquiry, &RULE, "files", files as f64, &limits::FILES)
-        .held(
-            inquiry,
-            &RULE,
-            "renames for each",
-            renames,
-            &limits::RENAMES,
-        )
         .told(say![
-            Piece::Count(replaced.flushes),
+            Piece::Count(flushed.flushes),
             " flushes of ",
-            Piece::Time(replaced.flush_ns / replaced.flushes.max(1)),
-            " each, and ",
-            Piece::Count(replaced.renames),
-            " renames"
+            Piece::Time(flushed.flush_ns / flushed.flushes.max(1)),
+            " each"
         ]);
-    Some(suspect)
+    let (each, limits) = (each.unwrap_or(0.0), (&limits::RENAMES, &limits::BYTES));
+    Some(match replaces {
+        true => suspect.held(inquiry, &RULE, "renames for each", renames, limits.0),
+        false => suspect.held(inquiry, &RULE, "bytes written for each", each, limits.1),
+    })
 }
