@@ -247,17 +247,45 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
         about && inquiry.same_program(key.process, first.process)
     }));
     let title = title(inquiry, loader, first, times);
+    let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
+        .of(first.process)
+        .about(Some(first.object))
+        .on(objects)
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "loads", times as f64, &limits::LOADS)
+        .figure("size", size as f64, "bytes")
+        .told(read_from(loader, size));
+    Some(match region {
+        Some(region) => {
+            let share = region.ns as f64 * 100.0 / inquiry.outlook.wall_ns.max(1) as f64;
+            suspect.told(say![
+                region.function,
+                match loader.files.len() {
+                    1 => ", which reads it, takes ",
+                    _ => ", which reads them, takes ",
+                },
+                Piece::Percent(share.min(100.0)),
+                " of the time with all that it calls"
+            ])
+        }
+        None => suspect.told(say![
+            "the work done on its contents is not included: no function is known that does it"
+        ]),
+    })
+}
+
+/// How often they are opened, and how much is read of how much.
+fn read_from(loader: &Loader<'_>, size: u64) -> Sentence {
     let estimated = loader.files.iter().any(|one| one.estimated);
-    let files = loader.files.len() as u64;
-    let mut read_from = say![
+    let mut told = say![
         if estimated { "about " } else { "" },
         Piece::Count(loader.sum(|one| one.done(Act::Open).count)),
         " opens; ",
-        Piece::Bytes(read)
+        Piece::Bytes(loader.sum(|one| one.done(Act::Read).bytes))
     ];
-    read_from.0.extend(match files {
+    told.0.extend(match loader.files.len() as u64 {
         1 => say![" read from a file of ", Piece::Bytes(size)].0,
-        _ => {
+        files => {
             say![
                 " read from ",
                 Piece::Count(files),
@@ -268,32 +296,7 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
             .0
         }
     });
-    let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
-        .of(first.process)
-        .about(Some(first.object))
-        .on(objects)
-        .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "loads", times as f64, &limits::LOADS)
-        .figure("size", size as f64, "bytes")
-        .told(read_from);
-    Some(match region {
-        Some(region) => {
-            let share = region.ns as f64 * 100.0 / inquiry.outlook.wall_ns.max(1) as f64;
-            suspect.told(say![
-                region.function,
-                if files == 1 {
-                    ", which reads it, takes "
-                } else {
-                    ", which reads them, takes "
-                },
-                Piece::Percent(share.min(100.0)),
-                " of the time with all that it calls"
-            ])
-        }
-        None => suspect.told(say![
-            "the work done on its contents is not included: no function is known that does it"
-        ]),
-    })
+    told
 }
 
 fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, first: &Use, times: u64) -> Sentence {

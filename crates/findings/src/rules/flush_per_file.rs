@@ -37,7 +37,7 @@ mod limits {
         name: "renames",
         value: 0.5,
         unit: Unit::Count,
-        means: "number of renames per file from which files are known to be flushed, whatever their size",
+        means: "number of renames per file from which files are known to replace others, whatever their size",
     };
     pub static BYTES: Limit = Limit {
         name: "bytes",

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::ProcessId;
@@ -17,6 +18,8 @@ use crate::sentence::Piece;
 
 /// What to do about it where a script makes the values: its interpreter may have an allocator of its own.
 const IN_SCRIPTS: &str = "change a large value in place, instead of making a new one of the old one each time: append to a string, an array or a buffer";
+/// Interpreters of scripts that are not seen.
+const AWKS: [&str; 3] = ["awk", "mawk", "gawk"];
 const WHY: &str = "The kernel clears each page again, one fault at a time, and takes it back. That costs far more than reusing the same memory.";
 pub static MAPS: Rule = Rule {
     name: "map-unmap-churn",
@@ -153,7 +156,11 @@ fn suspect(
     let code = &inquiry.stacks.code;
     let is_script = |spot: &Spot| code.function(spot.function).is_script();
     let Some(script) = suspect.frames.iter().find(|spot| is_script(spot)) else {
-        return Some(suspect);
+        let program = last_part(inquiry.program(process).unwrap_or_default());
+        return Some(match AWKS.contains(&program) {
+            true => suspect.advised(IN_SCRIPTS.to_owned()),
+            false => suspect,
+        });
     };
     // What is made anew each time is filled, too, and given back: at most all that the script's function does there.
     let filled = Change {
