@@ -156,6 +156,12 @@ impl Uses {
         one.ns(acts) as f64 / whole.max(1) as f64
     }
 
+    /// Of all bytes that such calls of the process move, the part that is of this thing.
+    pub fn share_of_bytes(&self, one: &Use, act: Act) -> f64 {
+        let whole = self.total(one.process).0[act as usize].bytes;
+        one.done(act).bytes as f64 / whole.max(1) as f64
+    }
+
     /// Of all such calls of the process, the part that is on this thing.
     pub fn share_of_calls(&self, one: &Use, act: Act) -> f64 {
         let whole = self.total(one.process).0[act as usize].count;

@@ -261,3 +261,25 @@ fn what_a_library_reads_is_made_something_of_by_its_caller() {
         "{told:?}"
     );
 }
+
+/// Forty runs of grep over the same list: of what each does with the list half, perhaps, is done once for all; the reading alone is a tenth
+/// of it.
+#[test]
+fn who_reads_nothing_else_works_on_that() {
+    let text = case("file-read-again.fires-by-greps");
+    let load = |text: &str| {
+        let findings = findings_of(&recording(text), &Limits::default());
+        let mut told = findings.told.iter();
+        let load = told.find(|finding| finding.rule.name == "file-read-again");
+        load.map(|load| load.gain.ns / 1_000_000)
+    };
+    assert!((300..=420).contains(&load(&text).expect("the load")));
+    // Where most of what is read is something else, that is what the rest is for.
+    let others = "object other file other.txt size 90000000\nfor n in 2..41\n\
+                  call {n}.{n} read other count 92 ns 1ms bytes 90000000\nend\n";
+    let with_others = load(&(text + others));
+    assert!(
+        with_others.is_none_or(|saved_ms| saved_ms < 100),
+        "{with_others:?}"
+    );
+}
