@@ -185,6 +185,13 @@ impl Inquiry<'_> {
         own.map(|thread| thread.thread).collect()
     }
 
+    /// How long these processes were on a processor together.
+    pub fn cpu_ns(&self, processes: &BTreeSet<ProcessId>) -> u64 {
+        let threads = self.timeline.threads.iter();
+        let own = threads.filter(|thread| processes.contains(&thread.process));
+        own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
+    }
+
     /// These processes, and all that they started.
     pub fn with_descendants(&self, mut processes: BTreeSet<ProcessId>) -> BTreeSet<ProcessId> {
         // Processes are numbered in the order in which they start, so parents come first.

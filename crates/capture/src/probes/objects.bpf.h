@@ -97,21 +97,24 @@ static __always_inline bool identify_directly(struct file **slot, struct ts_iden
 	return true;
 }
 
-static __always_inline bool identify_by_reading(struct file **slot, struct ts_identity *id)
+static __always_inline bool identify_file(struct file *file, struct ts_identity *id)
 {
-	struct file *file = NULL;
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
-	bpf_probe_read_kernel(&file, sizeof(file), slot);
-	if (!file)
-		return false;
-	inode = BPF_CORE_READ(file, f_inode);
 	if (!inode)
 		return false;
 	id->key = key_of(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
 	id->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	id->kind = kind_of_mode(BPF_CORE_READ(inode, i_mode));
 	return true;
+}
+
+static __always_inline bool identify_by_reading(struct file **slot, struct ts_identity *id)
+{
+	struct file *file = NULL;
+
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
+	return file && identify_file(file, id);
 }
 
 /* The address of the file, as a number: announce() takes no pointer whose type the verifier knows. */

@@ -190,10 +190,8 @@ impl Environment {
             let unseen = |(fact, side): &(Option<&KnownFact>, &Environment)| {
                 fact.is_none() && kind == FactKind::File && !side.saw_all_files
             };
-            facts.push(FactDifference {
-                may_be_unseen: sides.iter().any(unseen),
-                ..told(kind, key, (one, other), changed)
-            });
+            let may_be_unseen = sides.iter().any(unseen);
+            facts.push(told(kind, key, (one, other), may_be_unseen, changed));
         }
         // A program that is the same has the same allocator: whose library it was is seen of one that began before by chance.
         let may_differ = |fact: &FactDifference| match fact.kind {
@@ -270,6 +268,7 @@ fn told(
     kind: FactKind,
     key: String,
     (one, other): (Option<&KnownFact>, Option<&KnownFact>),
+    may_be_unseen: bool,
     changed: &ChangedTimes,
 ) -> FactDifference {
     let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
@@ -293,7 +292,7 @@ fn told(
         varies: varies(kind),
         resource,
         touched,
-        may_be_unseen: false,
+        may_be_unseen,
         explains,
         in_programs,
         lines,

@@ -37,12 +37,6 @@ pub struct Environment {
     disks: Disks,
 }
 
-fn saw_all_files(sources: &Sources<'_>) -> bool {
-    let watched = |probe: &Probe| probe.probe == "opens" && probe.attached;
-    let facts = sources.facts;
-    facts.calls_timed_ns >= sources.about.wall_ns || facts.probes.iter().any(watched)
-}
-
 /// One fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownFact {
@@ -149,4 +143,10 @@ impl Environment {
         kinds.dedup();
         kinds.len()
     }
+}
+
+fn saw_all_files(sources: &Sources<'_>) -> bool {
+    let watched = |probe: &Probe| probe.probe == "opens" && probe.attached;
+    let facts = sources.facts;
+    facts.calls_timed_ns >= sources.about.wall_ns || facts.probes.iter().any(watched)
 }

@@ -58,6 +58,9 @@ const MADE_WHEN_READ: [&str; 7] = [
 /// All calls of a kind are about the file if so much of them is: stacks do not tell which file they are about.
 const MOST: f64 = 0.8;
 const LOADING: [Act; 3] = [Act::Open, Act::Read, Act::Close];
+/// What is over sooner is told by its start, which is most of it: unzip is on CPU for 1.7 ms for one member, grep for 12.5 ms for a list
+/// of users (2026-11-30).
+const LONG_NS: u64 = 8_000_000;
 
 /// Who loads a file, or several: one process, or many of one program.
 struct Loader<'a> {
@@ -75,6 +78,18 @@ impl Loader<'_> {
     fn sum(&self, of_one: impl Fn(&Use) -> u64) -> u64 {
         let all = self.files.iter().map(|one| of_one(one));
         all.fold(0, u64::saturating_add)
+    }
+
+    fn share(&self, of_one: impl Fn(&Use) -> f64) -> f64 {
+        self.files.iter().map(|one| of_one(one)).sum()
+    }
+
+    /// Whether many processes work for long, and read hardly anything else: what each does, it does with that.
+    fn works_on_little_else(&self, inquiry: &Inquiry<'_>) -> bool {
+        let many = self.processes.len() as u64;
+        let each_ns = inquiry.cpu_ns(&self.processes) / many.max(1);
+        let read = || self.share(|one| self.uses.share_of_bytes(one, Act::Read));
+        many > 1 && each_ns >= LONG_NS && read() >= MOST
     }
 }
 
@@ -194,11 +209,7 @@ fn placed(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Option<Plac
 fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     let acts = LOADING.into_iter();
     let about: Vec<Act> = acts
-        .filter(|&act| {
-            let shares = loader.files.iter();
-            let shares = shares.map(|one| loader.uses.share_of_calls(one, act));
-            shares.sum::<f64>() >= MOST
-        })
+        .filter(|&act| loader.share(|one| loader.uses.share_of_calls(one, act)) >= MOST)
         .collect();
     let threads = inquiry.threads_of(&loader.processes);
     let around = |acts: &[Act]| {
@@ -268,6 +279,9 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
                 " of the time with all that it calls"
             ])
         }
+        None if loader.works_on_little_else(inquiry) => suspect.told(say![
+            "these processes read little else: half of what they do is taken to be saved with it"
+        ]),
         None => suspect.told(say![
             "the work done on its contents is not included: no function is known that does it"
         ]),
@@ -327,23 +341,6 @@ fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, first: &Use, times: u64) ->
     title
 }
 
-/// What is over sooner is told by its start, which is most of it: unzip is on CPU for 1.7 ms for
-/// one member, grep for 12.5 ms for a list of users (2026-11-30).
-const LONG_NS: u64 = 8_000_000;
-
-/// Whether each of many processes reads hardly anything else: what it does, it does with that.
-fn reads_little_else(loader: &Loader<'_>) -> bool {
-    let shares = loader.files.iter();
-    let shares = shares.map(|one| loader.uses.share_of_bytes(one, Act::Read));
-    loader.processes.len() > 1 && shares.sum::<f64>() >= MOST
-}
-
-fn worked(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
-    let threads = inquiry.timeline.threads.iter();
-    let own = threads.filter(|thread| processes.contains(&thread.process));
-    own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
-}
-
 /// Without all loads but one; and what they take now.
 fn fix(
     inquiry: &Inquiry<'_>,
@@ -356,20 +353,17 @@ fn fix(
     let calls = loader.sum(|one| one.ns(&LOADING));
     let Some(placed) = placed else {
         let names = LOADING.iter().flat_map(|act| act.calls()).copied();
-        let shares = loader.files.iter();
-        let shares = shares.map(|one| loader.uses.share_of_time(one, &LOADING));
-        let share = shares.sum::<f64>().min(1.0);
+        let share = loader.share(|one| loader.uses.share_of_time(one, &LOADING));
+        let share = share.min(1.0);
         let kept = 1.0 - share * (1.0 - once);
         let reading = Fix::scaled(What::Calls(names.collect()), processes.clone(), kept);
-        let worked = worked(inquiry, processes);
-        let is_long = worked / processes.len().max(1) as u64 >= LONG_NS;
-        return match is_long && reads_little_else(loader) {
+        return match loader.works_on_little_else(inquiry) {
             true => {
                 let all = inquiry.with_descendants(processes.clone());
                 let kept = |part: f64| Fix::scaled(What::All, all.clone(), part).changes();
                 // How much of what each does is done once for all: half, perhaps.
                 let fix = Fix::Likely(reading.changes(), kept((1.0 + once) / 2.0), kept(once));
-                (fix, calls.max(worked))
+                (fix, calls.max(inquiry.cpu_ns(processes)))
             }
             false => (reading, calls),
         };

@@ -7,7 +7,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -186,9 +186,9 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, flushed: Flushed) -> Optio
             Piece::Time(flushed.flush_ns / flushed.flushes.max(1)),
             " each"
         ]);
-    let (each, limits) = (each.unwrap_or(0.0), (&limits::RENAMES, &limits::BYTES));
-    Some(match replaces {
-        true => suspect.held(inquiry, &RULE, "renames for each", renames, limits.0),
-        false => suspect.held(inquiry, &RULE, "bytes written for each", each, limits.1),
-    })
+    let held = match (replaces, each) {
+        (false, Some(each)) => Held::new("bytes written for each", each, &limits::BYTES),
+        _ => Held::new("renames for each", renames, &limits::RENAMES),
+    };
+    Some(suspect.held_all(inquiry, &RULE, [held]))
 }

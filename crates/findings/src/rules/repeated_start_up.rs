@@ -27,8 +27,8 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-/// What to do about it where the interpreter can say which modules take long.
-const IN_PYTHON: &str = "let one process do all the work, keep one running that takes requests, or load fewer modules (python3 -X importtime shows which)";
+/// Added to the advice where the interpreter can say which modules take long.
+const IN_PYTHON: &str = "(python3 -X importtime shows which)";
 
 /// What the rule goes by.
 mod limits {
@@ -88,9 +88,7 @@ fn suspect(
         return None;
     }
     let count = starts.len() as u64;
-    let threads = inquiry.timeline.threads.iter();
-    let own = threads.filter(|thread| processes.contains(&thread.process));
-    let cpu = own.fold(0u64, |sum, thread| sum.saturating_add(thread.cpu_ns));
+    let cpu = inquiry.cpu_ns(&processes);
     let causes = inquiry.causes(|key| {
         inquiry.same_program(key.process, program)
             || (inquiry.same_program(key.process, parent)
@@ -150,7 +148,7 @@ fn suspect(
             " of their time on CPU"
         ]);
     Some(match interpreter.starts_with("python") {
-        true => suspect.advised(IN_PYTHON.to_owned()),
+        true => suspect.advised(format!("{} {IN_PYTHON}", RULE.advice)),
         false => suspect,
     })
 }

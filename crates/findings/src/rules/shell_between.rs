@@ -50,13 +50,6 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-/// The time that processes were on a processor.
-fn on_cpu(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
-    let threads = inquiry.timeline.threads.iter();
-    let own = threads.filter(|thread| processes.contains(&thread.process));
-    own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
-}
-
 fn suspect(
     inquiry: &Inquiry<'_>,
     parent: ProcessId,
@@ -68,7 +61,7 @@ fn suspect(
     }
     let first = shells.first()?;
     let processes: BTreeSet<ProcessId> = shells.iter().map(|b| b.shell.process).collect();
-    let cpu = on_cpu(inquiry, &processes);
+    let cpu = inquiry.cpu_ns(&processes);
     let causes = inquiry.causes(|key| {
         inquiry.same_program(key.process, first.shell.process)
             || inquiry.same_program(key.process, first.child.process)

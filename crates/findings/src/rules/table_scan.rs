@@ -236,7 +236,7 @@ impl Look<'_> {
             )
             .told(say![
                 Piece::Time(ns),
-                " of the critical path is spent on reading rows one by one and checking each"
+                " of the critical path is spent reading rows one by one and checking each"
             ]);
         if is_taking {
             suspect = suspect.told(say![

@@ -37,7 +37,7 @@ pub fn address<'a>(facts: &'a Facts, set: &Set, socket: ObjectId) -> Option<&'a 
 /// What is told of a fact for the run that lacks it.
 pub fn absent(fact: &FactDifference) -> &'static str {
     match fact.may_be_unseen {
-        true => "(not seen: its calls were timed for part of the time)",
+        true => "(not seen: its system calls were timed for only part of the run)",
         false => "(none)",
     }
 }

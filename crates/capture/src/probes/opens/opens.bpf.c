@@ -10,16 +10,8 @@ int on_open(struct pt_regs *ctx)
 	struct ts_thread *st = thread_of(task);
 	struct ts_identity id = {};
 	struct file *file = (void *)ctx->di;
-	struct inode *inode;
 
-	if (!st || st->dead)
-		return 0;
-	inode = BPF_CORE_READ(file, f_inode);
-	if (!inode)
-		return 0;
-	id.key = key_of(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
-	id.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (kind_of_mode(BPF_CORE_READ(inode, i_mode)) == TS_O_FILE)
+	if (st && !st->dead && identify_file(file, &id) && id.kind == TS_O_FILE)
 		make_file_known(st, &id, (u64)file, false);
 	return 0;
 }

@@ -66,7 +66,7 @@ pub const LIMITS: [&str; 8] = [
 
 /// Why a file is not tried that only one run was seen to use.
 const UNSEEN: &str =
-    "the other run may have used it too, its calls were timed for part of the time (record both with --exact)";
+    "the other run may have used it too: its system calls were timed for only part of the run (record both with --exact)";
 
 /// The variable that loads a library before all others.
 pub const PRELOAD: &str = "LD_PRELOAD";
