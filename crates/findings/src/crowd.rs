@@ -45,6 +45,58 @@ pub static TIME: Limit = Limit {
     means: "minimum time runnable on the critical path",
 };
 
+/// Of a program that wants more CPUs than there are: how much of the ready time is behind others, and how many it wants.
+pub static OTHERS: Limit = Limit {
+    name: "others",
+    value: 0.5,
+    unit: Unit::Share,
+    means: "maximum share of that time behind threads whose work the end does not depend on",
+};
+pub static DEMAND: Limit = Limit {
+    name: "demand",
+    value: 1.2,
+    unit: Unit::Ratio,
+    means: "minimum ratio of the CPUs that could be used to those that exist",
+};
+
+/// Those who were ready on the path while threads that the end depends on had the CPUs.
+pub struct OwnCrowd {
+    pub crowd: Crowd,
+    behind_others: f64,
+    /// So many times the CPUs that exist could be used.
+    pub demand: f64,
+}
+
+impl OwnCrowd {
+    /// If it is as the rule's limits say.
+    pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<OwnCrowd> {
+        let crowd = Crowd::of(inquiry, rule)?;
+        let threads = inquiry.facts.ledger.threads.iter();
+        let wanted = threads.fold(0u64, |sum, thread| {
+            let own = thread.row.cpu_ns.saturating_add(thread.row.ready_ns);
+            sum.saturating_add(own)
+        });
+        let wall = inquiry.outlook.wall_ns.max(1) as f64;
+        let own = OwnCrowd {
+            behind_others: crowd.behind_others(inquiry),
+            demand: wanted as f64 / wall / f64::from(inquiry.outlook.processors.max(1)),
+            crowd,
+        };
+        let is_own = own.behind_others < rule.limit(inquiry, &OTHERS)
+            && own.demand >= rule.limit(inquiry, &DEMAND);
+        is_own.then_some(own)
+    }
+
+    /// The suspect held against these limits.
+    pub fn held(&self, inquiry: &Inquiry<'_>, rule: &Rule, suspect: Suspect) -> Suspect {
+        let ready = self.crowd.ns as f64;
+        suspect
+            .held(inquiry, rule, "ready on the path", ready, &TIME)
+            .held(inquiry, rule, "behind others", self.behind_others, &OTHERS)
+            .held(inquiry, rule, "times the processors", self.demand, &DEMAND)
+    }
+}
+
 impl Crowd {
     /// If there is so much of it as the rule's limits say.
     pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {

@@ -10,7 +10,7 @@ use super::calls::calls_on;
 use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
-use crate::stacks::{FunctionIx, Stacks};
+use crate::stacks::{Code, FunctionIx, Stacks};
 use crate::tags::Stretch;
 use crate::timeline::{Span, Waker};
 
@@ -40,6 +40,8 @@ pub enum What {
     Functions(BTreeSet<FunctionIx>),
     /// The same for one function, but not in these that it calls.
     FunctionBut(FunctionIx, BTreeSet<FunctionIx>),
+    /// On a processor in these functions themselves, or in the kernel for them.
+    Itself(BTreeSet<FunctionIx>),
     /// On a processor or waiting, in these system calls.
     Calls(BTreeSet<&'static str>),
     /// These spans, by their index in the timeline.
@@ -55,12 +57,16 @@ pub enum What {
 }
 
 impl What {
-    /// Whether a stack of these functions is in those that are meant by their numbers.
-    pub fn is_within(&self, stack: &[FunctionIx]) -> bool {
+    /// Whether a stack of these functions, the innermost first, is in those that are meant by their numbers.
+    pub fn is_within(&self, code: &Code, stack: &[FunctionIx]) -> bool {
         let in_any = |functions: &BTreeSet<FunctionIx>| stack.iter().any(|f| functions.contains(f));
         match self {
             What::Functions(functions) => in_any(functions),
             What::FunctionBut(function, but) => stack.contains(function) && !in_any(but),
+            What::Itself(functions) => {
+                let itself = code.outside_kernel(stack);
+                itself.is_some_and(|function| functions.contains(&function))
+            }
             _ => false,
         }
     }
@@ -223,6 +229,7 @@ impl Change {
                         sampled_part_during(span, stretches, recorded.stacks)
                     }
                     (_, What::Between(stretches)) if !sleeps(span) => part_within(span, stretches),
+                    (_, What::Itself(_)) if span.state != State::Cpu => 0.0,
                     // One call waits for many things in turn: only the waits that are meant go.
                     (_, What::Waits { .. } | What::Cause { .. })
                         if span.state == State::Wait
@@ -297,9 +304,10 @@ impl Change {
             What::Function(name) => Some(Shares::of(recorded, |function| {
                 f64::from(u8::from(function == name))
             })),
-            What::Functions(_) | What::FunctionBut(..) => {
+            What::Functions(_) | What::FunctionBut(..) | What::Itself(_) => {
+                let code = &recorded.stacks.code;
                 Some(Shares::of_stacks(recorded, |functions| {
-                    f64::from(u8::from(self.what.is_within(functions)))
+                    f64::from(u8::from(self.what.is_within(code, functions)))
                 }))
             }
             What::Calls(names) => {
@@ -358,7 +366,7 @@ impl Change {
     pub(super) fn is_about_functions(&self) -> bool {
         matches!(
             self.what,
-            What::Function(_) | What::Functions(_) | What::FunctionBut(..)
+            What::Function(_) | What::Functions(_) | What::FunctionBut(..) | What::Itself(_)
         )
     }
 

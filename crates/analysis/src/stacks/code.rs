@@ -320,6 +320,12 @@ impl Code {
         self.modules.get(function.module?)?.path.rsplit('/').next()
     }
 
+    /// Of the functions of a stack, the innermost first, the first that is not of the kernel.
+    pub fn outside_kernel(&self, functions: &[FunctionIx]) -> Option<FunctionIx> {
+        let mut functions = functions.iter().copied();
+        functions.find(|&function| self.function(function).language != Language::Kernel)
+    }
+
     /// The functions of a stack that somebody can change: those of the program itself, if there are any, else those of
     /// libraries that others made. What a language brings along and what interprets a script is none of it.
     pub fn own_of(&self, spots: &[Spot]) -> Vec<Spot> {

@@ -348,7 +348,7 @@ impl Stacks {
     }
 
     /// The names of the functions of a stack, the innermost first.
-    fn names_of(&self, stack: StackIx) -> Vec<&str> {
+    pub fn names_of(&self, stack: StackIx) -> Vec<&str> {
         let functions = self.code.functions_of(stack).into_iter();
         functions
             .map(|function| self.code.function(function).name.as_str())

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::ledger::Account;
+use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
 
 use crate::in_code::InCode;
@@ -161,6 +162,17 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
         .advised(format!("give the collector more memory ({}); allocate fewer objects, or keep numbers in numeric arrays", collector.room))
         .told(say!["to give it more memory: ", collector.room]);
     Some(suspect)
+}
+
+/// All that collectors do: it goes with the values that they collect.
+pub fn collecting(inquiry: &Inquiry<'_>) -> Change {
+    let each = COLLECTORS.iter();
+    let each = each.map(|collector| named(inquiry, collector, collector.functions).functions);
+    Change {
+        what: What::Functions(each.flatten().collect()),
+        processes: None,
+        how: How::Scale(0.0),
+    }
 }
 
 /// Whether more room would help: what is collected of new objects alone comes as often with any heap.

@@ -16,6 +16,12 @@ fn copying() {
     pair("copying");
 }
 
+/// A table in Go that is appended to row by row, and one that is built in a buffer.
+#[test]
+fn concatenation() {
+    pair_of_go("concatenation");
+}
+
 /// A table of things that point to each other, and one of numbers, both in Go.
 #[test]
 fn garbage_collection() {

@@ -14,6 +14,12 @@ fn spinning_lock() {
     pair("spinning-lock");
 }
 
+/// Three processes of OpenMP, each with as many threads as there are CPUs, and with one.
+#[test]
+fn oversubscribed_pool() {
+    pair("oversubscribed-pool");
+}
+
 /// Four threads of Python or Ruby that ask a peer under a lock, which is a condition to the kernel, and each as it likes.
 #[test]
 fn hot_lock_of_scripts() {

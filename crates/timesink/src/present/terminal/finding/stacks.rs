@@ -165,8 +165,8 @@ fn seen_most(one: &One) -> Option<StackIx> {
             *times.entry(event.stack).or_default() += event.ns;
         }
         times.retain(|&stack, _| match &change.what {
-            What::Functions(_) | What::FunctionBut(..) => {
-                change.what.is_within(&code.functions_of(stack))
+            What::Functions(_) | What::FunctionBut(..) | What::Itself(_) => {
+                change.what.is_within(code, &code.functions_of(stack))
             }
             _ => code
                 .frames_of(stack)
