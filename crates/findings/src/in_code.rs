@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::ledger::Account;
 use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
@@ -116,7 +117,25 @@ impl InCode {
         each.fold(0, u64::saturating_add)
     }
 
-    /// The same as a share of the wall time.
+    /// How long threads, of this program if one is named, were on a processor in them, on the path or beside it.
+    pub fn beside_path_ns(&self, inquiry: &Inquiry<'_>, program: Option<ProcessId>) -> u64 {
+        let is_meant = |process: Option<ProcessId>| match (program, process) {
+            (Some(program), Some(process)) => inquiry.same_program(process, program),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let events = inquiry.stacks.events.iter();
+        let on_cpu = events.filter(|event| event.account == Account::Cpu);
+        let within = on_cpu.filter(|event| {
+            let functions = inquiry.stacks.code.functions_of(event.stack);
+            let mut functions = functions.iter();
+            functions.any(|function| self.functions.contains(function))
+                && is_meant(inquiry.process_of(event.thread))
+        });
+        within.fold(0, |sum: u64, event| sum.saturating_add(event.ns))
+    }
+
+    /// How long the path was in them, as a share of the wall time.
     pub fn share(&self, inquiry: &Inquiry<'_>) -> f64 {
         self.ns() as f64 / inquiry.outlook.wall_ns.max(1) as f64
     }

@@ -25,6 +25,7 @@ mod in_code;
 pub mod inquiry;
 mod interpreter_lock;
 pub mod limit;
+mod made_calls;
 mod memory;
 pub mod mutes;
 mod need;

@@ -131,7 +131,10 @@ impl Rows {
 
     fn are_looks(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
         let sleeps = self.sleeps();
-        if !self.are_long() || done_for_each(inquiry, process, sleeps) {
+        if !self.are_long()
+            || done_for_each(inquiry, process, sleeps)
+            || self.hands_on_after_each(inquiry)
+        {
             return false;
         }
         let ns = self.0.iter().flatten().filter_map(|&at| {
@@ -143,6 +146,34 @@ impl Rows {
         each_ns < SHORT_NS && self.has_something_to_see(inquiry, process)
             || self.count() >= ROWS && lengths.len() > 1
             || self.does_nothing(inquiry)
+    }
+
+    /// Whether it tells another thread about as often as it sleeps that something is done: each sleep is part of that then, as where the threads
+    /// of a pool sleep in their jobs, for which somebody waits.
+    fn hands_on_after_each(&self, inquiry: &Inquiry<'_>) -> bool {
+        let timeline = inquiry.timeline;
+        let mut between: BTreeMap<usize, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+        for (row, stretch) in self.between(inquiry) {
+            let first = row.first().and_then(|&at| timeline.span(at));
+            if let Some(slot) = first.and_then(|span| timeline.slot(span.thread)) {
+                between.entry(slot).or_default().push(stretch);
+            }
+        }
+        let slots = 0..timeline.threads.len();
+        let spans = slots.flat_map(|slot| timeline.spans_of(slot));
+        let waits =
+            spans.filter(|span| span.state == State::Wait && span.detail == Detail::Condition);
+        let told = waits.filter(|span| match timeline.waker(span) {
+            Waker::Thread { slot, at } => {
+                // The rows of a thread follow each other.
+                let rows = between.get(&slot).map_or(&[][..], Vec::as_slice);
+                let begun = rows.partition_point(|(from, _)| *from <= at);
+                let row = begun.checked_sub(1).and_then(|last| rows.get(last));
+                row.is_some_and(|(_, until)| at <= *until)
+            }
+            _ => false,
+        });
+        told.count() as f64 >= self.sleeps() as f64 * EACH
     }
 
     /// Whether anything may come while it sleeps: somebody else is at work, or it asks the system for something between the sleeps.

@@ -16,6 +16,10 @@ use crate::Nanos;
 pub struct Retold {
     /// By who waits, and since when.
     pub waits: HashMap<(ThreadId, Nanos), ObjectId>,
+    /// By who waits, and at which address: shorter waits, which have no stack, for what this thread waits for there.
+    pub addresses: HashMap<(ThreadId, ObjectId), ObjectId>,
+    /// Waits at such addresses that were for something else.
+    pub others: HashSet<(ThreadId, Nanos)>,
     /// They come after the objects that were recorded.
     pub locks: Vec<Object>,
     pub sleeps: HashSet<(ThreadId, Nanos)>,
@@ -48,7 +52,11 @@ impl Retold {
         if *detail != Detail::Condition {
             return;
         }
-        if let Some(&lock) = self.waits.get(&wait) {
+        let at_address = || {
+            let lock = self.addresses.get(&(wait.0, (*object)?))?;
+            (!self.others.contains(&wait)).then_some(lock)
+        };
+        if let Some(&lock) = self.waits.get(&wait).or_else(at_address) {
             *detail = Detail::Lock;
             *object = Some(lock);
         }

@@ -87,6 +87,7 @@ struct LockWait {
     t0: Nanos,
     ns: u64,
     identity: Identity,
+    address: ObjectId,
     taken_in: FunctionIx,
     needs_proof: bool,
     /// Whether it was let go of where it is taken; `None` if nobody was seen to end the wait.
@@ -102,6 +103,8 @@ struct Search<'a> {
     /// Whether those stacks pass through a function that lets go of a lock.
     passes: FxHashMap<(StackIx, &'static str), bool>,
     waits: Vec<LockWait>,
+    /// When waits for something else began, by who waits, and at which address.
+    others: FxHashMap<(ThreadId, ObjectId), Vec<Nanos>>,
     /// Functions in which a lock is taken that another one lets go of, by process.
     same: BTreeSet<(ProcessId, FunctionIx, FunctionIx)>,
 }
@@ -118,6 +121,7 @@ impl<'a> Search<'a> {
             releasing: FxHashMap::default(),
             passes: FxHashMap::default(),
             waits: Vec::new(),
+            others: FxHashMap::default(),
             same: BTreeSet::new(),
         }
     }
@@ -136,7 +140,7 @@ impl<'a> Search<'a> {
         let code = self.code;
         let wanted = self.wanted.entry(stack);
         let Some(wanted) = *wanted.or_insert_with(|| wanted_in(code, stack)) else {
-            return;
+            return self.other(row);
         };
         let waker = self.stack(row.waker_stack);
         let mut releases = |name| {
@@ -146,7 +150,7 @@ impl<'a> Search<'a> {
             })
         };
         if wanted.released_in.is_some_and(|name| !releases(name)) {
-            return;
+            return self.other(row);
         }
         let releasing = waker.map(|stack| {
             let known = self.releasing.entry(stack);
@@ -169,10 +173,19 @@ impl<'a> Search<'a> {
                 true => Identity::Address(object),
                 false => Identity::Function(wanted.taken_in),
             },
+            address: object,
             taken_in: wanted.taken_in,
             needs_proof: wanted.needs_proof,
             released_there,
         });
+    }
+
+    /// Notes that a wait is for something else.
+    fn other(&mut self, row: &Wait) {
+        if let Some(object) = row.object {
+            let others = self.others.entry((row.thread, object)).or_default();
+            others.push(row.t0);
+        }
     }
 
     fn stack(&self, stack: Option<StackId>) -> Option<StackIx> {
@@ -194,6 +207,7 @@ impl<'a> Search<'a> {
             let key = (wait.process, identity);
             locks.entry(key).or_default().push(*wait);
         }
+        let all = by_address(&self.waits);
         locks.retain(|_, waits| is_proven(waits));
         let last = objects.iter().map(|object| object.object.0).max();
         let next = last.map_or(1, |last| last.saturating_add(1));
@@ -218,11 +232,36 @@ impl<'a> Search<'a> {
                 remote: None,
                 process: Some(process),
             });
+            if let Identity::Function(_) = identity {
+                self.tell_addresses(&waits, &all, object, &mut retold);
+            }
             let waits = waits.iter();
             let waits = waits.map(|wait| ((wait.thread, wait.t0), object));
             retold.waits.extend(waits);
         }
         retold
+    }
+
+    /// A thread waits for locks of a runtime at an address of its own. Where nearly all of its waits there that have a stack are for one lock, so
+    /// are those that were too short to have one.
+    fn tell_addresses(
+        &self,
+        waits: &[LockWait],
+        all: &BTreeMap<(ThreadId, ObjectId), usize>,
+        lock: ObjectId,
+        retold: &mut Retold,
+    ) {
+        /// With fewer nothing is known of the rest.
+        const LEAST: usize = 5;
+        for (at, count) in by_address(waits) {
+            let others = self.others.get(&at).map_or(&[][..], Vec::as_slice);
+            let for_other_locks = all.get(&at).map_or(0, |all| all - count);
+            let rest = for_other_locks + others.len();
+            if count >= LEAST && count >= rest * ELSEWHERE as usize {
+                retold.addresses.insert(at, lock);
+                retold.others.extend(others.iter().map(|&t0| (at.0, t0)));
+            }
+        }
     }
 
     /// For each function that takes a lock of a process the first of those that take the same one.
@@ -260,6 +299,15 @@ impl<'a> Search<'a> {
             self.code.function(function).name.as_str()
         })
     }
+}
+
+/// How many of these waits each thread has at each address.
+fn by_address(waits: &[LockWait]) -> BTreeMap<(ThreadId, ObjectId), usize> {
+    let mut counts = BTreeMap::new();
+    for wait in waits {
+        *counts.entry((wait.thread, wait.address)).or_default() += 1;
+    }
+    counts
 }
 
 /// Whether it is a lock that they wait for: nearly always it was let go of where it is taken, as far as that is known. Of a queue of

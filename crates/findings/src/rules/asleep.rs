@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::path::Key;
+use timesink_analysis::replay::What;
 use timesink_analysis::stacks::Spot;
 use timesink_analysis::stretches::Stretches;
 use timesink_analysis::waits::WaitGroup;
@@ -19,9 +20,9 @@ use crate::event_loop::{self, Owed};
 use crate::goroutine_sleeps::GoroutineSleeps;
 use crate::inquiry::Inquiry;
 use crate::picked::{ns_by_process, Picked};
-use crate::rule::{Blames, Rule, Suspect};
+use crate::rule::{Blames, Fix, Rule, Suspect};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 use crate::sleep_rows::Rows;
 
 pub static RULE: Rule = Rule {
@@ -54,6 +55,9 @@ mod limits {
         means: "minimum length of a sleep in an event loop; shorter ones may be part of a wait for something else, except where goroutines sleep and none waits for the network",
     };
 }
+
+/// What to do where a condition is waited on in vain.
+const SIGNAL: &str = "if another thread does what this one waits for, have it signal the condition (notify) when that is done; if this is a pause, shorten it";
 
 /// Lengths that differ by less are told as one.
 const ALIKE: f64 = 0.9;
@@ -108,8 +112,14 @@ fn by_program(
     let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
     for (&process, goroutines) in sleepers {
         let slept = slept(inquiry, process, causes, told, goroutines);
-        // Of goroutines the runtime waits for the next timer of all: whether one of them looks again and again is not seen in that.
-        let looks = Rows::of_looks(inquiry, process, &slept).filter(|_| goroutines.are_none());
+        // Of goroutines the runtime waits for the next timer of all: whether one of them looks again and again is not seen in that. Who
+        // waits on a condition may look at something, too, but is there to be woken, and nobody does.
+        let is_sleep = |at: &usize| {
+            let span = inquiry.timeline.span(*at);
+            span.is_some_and(|span| span.detail == Detail::Sleep)
+        };
+        let may_look = goroutines.are_none() && slept.iter().any(is_sleep);
+        let looks = Rows::of_looks(inquiry, process, &slept).filter(|_| may_look);
         let slept = looks.map_or(slept, |rows| rows.last());
         if !fixed_delay::waits_for_work(inquiry, process, &slept) {
             let program = inquiry.of_program(process).first().copied();
@@ -258,15 +268,11 @@ fn suspect(
     });
     let goroutines = sleepers.get(&process)?;
     let in_pieces = picked.quantile(0.5) < RULE.limit(inquiry, &limits::IN_LOOP) as u64;
-    let mut title = match picked.processes().len() {
-        1 => say![process, " sleeps "],
-        many => say![
-            Piece::Count(many as u64),
-            " processes like ",
-            process,
-            " sleep "
-        ],
-    };
+    let unsignalled = !in_loop
+        && picked
+            .waits(inquiry)
+            .all(|span| span.detail == Detail::Condition);
+    let mut title = who_waits(process, picked.processes().len(), unsignalled);
     title
         .0
         .extend(match in_loop && in_pieces && !goroutines.are_none() {
@@ -277,6 +283,9 @@ fn suspect(
         .suspect(inquiry, title, 0.0)
         .held(inquiry, &RULE, "share of the path", share, &limits::PART)
         .told(say!["together ", Piece::Time(all.ns())]);
+    if unsignalled {
+        suspect = of_condition(inquiry, process, &picked, suspect);
+    }
     if in_loop {
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
@@ -289,6 +298,33 @@ fn suspect(
         true => suspect,
         false => suspect.seen_after_starts(inquiry, picked.processes().iter().copied()),
     })
+}
+
+/// What is said where a condition is waited on in vain. Other threads that sleep and look again and again may look for what this one does
+/// after such a wait: then their sleeps go with it.
+fn of_condition(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    picked: &Picked,
+    suspect: Suspect,
+) -> Suspect {
+    let sleeps = inquiry.single_waits(|of| of == process);
+    let sleeps =
+        sleeps.filter(|(at, span)| span.detail == Detail::Sleep && !picked.spans().contains(at));
+    let sleeps: BTreeSet<usize> = sleeps.map(|(at, _)| at).collect();
+    let looks = Rows::of_looks(inquiry, process, &sleeps);
+    let own = suspect.fix.changes();
+    let fix = match looks {
+        Some(_) => {
+            let sleeps = Fix::without(What::Spans(sleeps), BTreeSet::from([process]));
+            let all = own.iter().cloned().chain(sleeps.changes()).collect();
+            Fix::AtLeast(own, all)
+        }
+        None => suspect.fix,
+    };
+    Suspect { fix, ..suspect }
+        .advised(SIGNAL.to_owned())
+        .told(say!["each of these waits ended when its timeout expired"])
 }
 
 /// Where a program sleeps in its event loop: the task that does, or what follows.
@@ -339,18 +375,42 @@ fn of_who_sleeps_most(inquiry: &Inquiry<'_>, spans: Vec<usize>) -> Vec<usize> {
     spans.into_iter().filter(sleeps_much).collect()
 }
 
+/// Who sleeps, or waits for what never comes.
+fn who_waits(process: ProcessId, processes: usize, unsignalled: bool) -> Sentence {
+    let [one, several] = match unsignalled {
+        true => [
+            " waits on a condition variable that nobody signals, ",
+            " wait on condition variables that nobody signals, ",
+        ],
+        false => [" sleeps ", " sleep "],
+    };
+    match processes {
+        1 => say![process, one],
+        many => say![
+            Piece::Count(many as u64),
+            " processes like ",
+            process,
+            several
+        ],
+    }
+}
+
 /// How often they sleep, and how long each time.
 fn times(picked: &Picked, in_loop: bool) -> Vec<Piece> {
-    let times = match picked.count() {
-        1 => " time",
-        _ => " times",
+    let place = if in_loop { " in its event loop" } else { "" };
+    let mut times = match picked.count() {
+        1 => vec!["for ".into()],
+        count => vec![
+            Piece::Count(count),
+            " times".into(),
+            place.into(),
+            ", ".into(),
+        ],
     };
-    let place = match in_loop {
-        true => " in its event loop, ",
-        false => ", ",
-    };
-    let mut times = vec![Piece::Count(picked.count()), times.into(), place.into()];
     times.extend(lengths(picked));
+    if picked.count() == 1 {
+        times.push(place.into());
+    }
     times
 }
 

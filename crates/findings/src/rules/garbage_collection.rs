@@ -5,11 +5,7 @@
 //! times what it was, three collectors, two programs with a cache each) 17 to 32 %. V8 is not here: with room 4 and 8 times as large
 //! it took as long, and twice as long.
 
-use std::collections::BTreeSet;
-
-use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::FunctionIx;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
@@ -178,19 +174,8 @@ pub fn collecting(inquiry: &Inquiry<'_>) -> Change {
 /// Whether more room would help: what is collected of new objects alone comes as often with any heap.
 fn is_short(inquiry: &Inquiry<'_>, collector: &Collector, found: &InCode) -> bool {
     let short = || named(inquiry, collector, collector.short);
-    let on_cpu = |code: &InCode| on_cpu_ns(inquiry, &code.functions) as f64;
+    let on_cpu = |code: &InCode| code.beside_path_ns(inquiry, None) as f64;
     collector.short.is_empty() || on_cpu(&short()) >= on_cpu(found) * SHORT
-}
-
-/// How long threads are on a CPU in these functions, on the path or beside it.
-fn on_cpu_ns(inquiry: &Inquiry<'_>, meant: &BTreeSet<FunctionIx>) -> u64 {
-    let events = inquiry.stacks.events.iter();
-    let on_cpu = events.filter(|event| event.account == Account::Cpu);
-    let within = on_cpu.filter(|event| {
-        let functions = inquiry.stacks.code.functions_of(event.stack);
-        functions.iter().any(|function| meant.contains(function))
-    });
-    within.fold(0, |sum: u64, event| sum.saturating_add(event.ns))
 }
 
 /// The runtime's functions of these names. Of C++ the parameters are part of the name.

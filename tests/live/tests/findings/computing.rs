@@ -10,6 +10,12 @@ fn known_slow_function() {
     pair_of_python("known-slow-function");
 }
 
+/// The CPU time of a thread read for each item, and once.
+#[test]
+fn clock_calls() {
+    pair("clock-calls");
+}
+
 /// A queue whose first is taken by moving all others, and a ring of things that are copied on their way.
 #[test]
 fn copying() {

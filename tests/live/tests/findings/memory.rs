@@ -39,6 +39,12 @@ fn memory_reclaim() {
     );
 }
 
+/// Snapshots by fork of a large memory that is written to meanwhile, and of a small one.
+#[test]
+fn copy_on_write() {
+    pair("copy-on-write");
+}
+
 /// A table through a pipe of which each cell is kept as a node, and one kept as it is beside memory for something else.
 #[test]
 fn memory_far_larger() {

@@ -10,6 +10,12 @@ fn round_trips() {
     pair_with_peer("round-trips", 10);
 }
 
+/// Many sockets polled for each message, and a few.
+#[test]
+fn large_poll() {
+    pair("large-poll");
+}
+
 /// A connection for each question, and one for all.
 #[test]
 fn connection_per_request() {

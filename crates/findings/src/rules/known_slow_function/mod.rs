@@ -67,6 +67,8 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
             vec![found.scaled(1.0 / least)],
             vec![found.scaled(1.0 / most)],
         ),
+        // What calls it has a purpose of its own.
+        Gain::Nothing if matches!(slow.from, From::Kernel) => Fix::Change(found.scaled(0.0)),
         Gain::Nothing => Fix::AtLeast(
             vec![found.scaled(0.0)],
             vec![found.calls_into_packages(inquiry).scaled(0.0)],
@@ -125,6 +127,7 @@ fn is_from(inquiry: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
         From::Template(start) => function.name.starts_with(start),
         From::Compiled => function.language == Language::Native && is_named,
         From::Java => function.language == Language::Java && is_named,
+        From::Kernel => function.language == Language::Kernel && is_named,
         From::Source(end) => {
             // `JSONEncoder.encode` of Python 3.11 and newer is `encode` of those before.
             let last = function.name.rsplit('.').next().unwrap_or_default();

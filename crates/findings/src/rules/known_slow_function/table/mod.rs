@@ -9,6 +9,7 @@ use timesink_analysis::facts::last_part;
 mod go;
 mod java;
 mod javascript;
+mod kernel;
 mod native;
 mod python;
 
@@ -49,6 +50,7 @@ pub enum From {
     Compiled,
     /// Methods of Java, by their full names.
     Java,
+    Kernel,
 }
 
 /// What was measured on one day. Callers stand before what they call.
@@ -77,4 +79,5 @@ pub static TABLES: &[&Measured] = &[
     &go::TABLE,
     &java::TABLE,
     &javascript::TABLE,
+    &kernel::TABLE,
 ];
