@@ -45,6 +45,57 @@ func rows() []row {
 	return all
 }
 
+// 200,000 numbers through two channels, one at a time.
+func passed(buffered int) (sum int) {
+	first, second := make(chan int, buffered), make(chan int, buffered)
+	go func() {
+		defer close(first)
+		for n := range 200000 {
+			first <- n
+		}
+	}()
+	go func() {
+		defer close(second)
+		for n := range first {
+			second <- n * n
+		}
+	}()
+	for n := range second {
+		sum += n
+	}
+	return sum
+}
+
+// The same, many at a time.
+func passedInSlices() (sum int) {
+	first, second := make(chan []int, 4), make(chan []int, 4)
+	go func() {
+		defer close(first)
+		for n := 0; n < 200000; n += 500 {
+			some := make([]int, 500)
+			for at := range some {
+				some[at] = n + at
+			}
+			first <- some
+		}
+	}()
+	go func() {
+		defer close(second)
+		for some := range first {
+			for at, n := range some {
+				some[at] = n * n
+			}
+			second <- some
+		}
+	}()
+	for some := range second {
+		for _, n := range some {
+			sum += n
+		}
+	}
+	return sum
+}
+
 func forms() ([]string, map[string]form) {
 	all := rows()
 	text, _ := json.Marshal(all)
@@ -95,6 +146,7 @@ func forms() ([]string, map[string]form) {
 				kept = len(string(to))
 			}
 		}}},
+		"channels":         {func() { kept = passed(0) }, []func(){func() { kept = passed(1024) }, func() { kept = passedInSlices() }}},
 		"json_read_any":    {func() { var to any; json.Unmarshal(text, &to) }, []func(){func() { var to any; gojson.Unmarshal(text, &to) }}},
 		"json_read_words":  {func() { var to []string; json.Unmarshal(list, &to) }, []func(){func() { var to []string; gojson.Unmarshal(list, &to) }}},
 		"json_write_words": {func() { kept, _ = json.Marshal(words) }, []func(){func() { kept, _ = gojson.Marshal(words) }}},

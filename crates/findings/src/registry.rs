@@ -63,6 +63,7 @@ pub static RULES: &[&Rule] = &[
     &thundering_herd::RULE,
     &memory_reclaim::RULE,
     &throttled::RULE,
+    &few_go_processors::RULE,
     &pinned::RULE,
     &real_time::RULE,
     &niced::RULE,

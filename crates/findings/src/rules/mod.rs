@@ -20,6 +20,7 @@ pub mod event_loop_blocked;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;
+pub mod few_go_processors;
 pub mod file_lock;
 pub mod file_read_again;
 pub mod fixed_delay;

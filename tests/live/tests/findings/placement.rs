@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use timesink_live::{attempts, none_of, pair, pair_of, program, root, Told};
+use timesink_live::{attempts, none_of, pair, pair_of, pair_of_go, program, root, Told};
 
 /// A calculation beside others that nobody waits for, and after them.
 #[test]
@@ -16,6 +16,12 @@ fn no_processor() {
 #[test]
 fn busy() {
     pair("busy");
+}
+
+/// Goroutines that compute on one of Go's processors, and on all.
+#[test]
+fn few_go_processors() {
+    pair_of_go("few-go-processors");
 }
 
 /// A calculation with a quarter of a processor, and the same in a group without a limit.
