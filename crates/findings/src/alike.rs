@@ -74,11 +74,16 @@ impl<'a> Works<'a> {
 impl Work {
     /// Whether another one does the same.
     pub fn is_like(&self, other: &Work) -> bool {
+        self.outer == other.outer && self.is_in_the_same_code(other)
+    }
+
+    /// Whether another one is mostly in the same functions, wherever it was called.
+    pub fn is_in_the_same_code(&self, other: &Work) -> bool {
         let shared = self.inner.iter().map(|(function, share)| {
             let theirs = other.inner.get(function).copied().unwrap_or(0.0);
             share.min(theirs)
         });
-        self.outer == other.outer && shared.sum::<f64>() >= ALIKE
+        shared.sum::<f64>() >= ALIKE
     }
 }
 

@@ -27,6 +27,7 @@ pub static RULES: &[&Rule] = &[
     &one_after_another::RULE,
     &one_thread_bound::RULE,
     &imbalance::RULE,
+    &uneven_rounds::RULE,
     &dead_name_server::RULE,
     &name_per_request::RULE,
     &tls_per_request::RULE,

@@ -77,5 +77,6 @@ pub mod thread_per_item;
 pub mod throttled;
 pub mod thundering_herd;
 pub mod tls_per_request;
+pub mod uneven_rounds;
 pub mod user_space_copying;
 pub mod waits_one_after_another;

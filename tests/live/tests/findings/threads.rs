@@ -14,6 +14,12 @@ fn spinning_lock() {
     pair("spinning-lock");
 }
 
+/// Two threads that meet after each round, one with much more to do, and with as much each.
+#[test]
+fn uneven_rounds() {
+    pair("uneven-rounds");
+}
+
 /// Three processes of OpenMP, each with as many threads as there are CPUs, and with one.
 #[test]
 fn oversubscribed_pool() {

@@ -1,0 +1,176 @@
+//! Threads that do the same work in rounds, and wait for each other at the end of each: one of them has more to do in every round.
+//!
+//! Where the others are done for good while one goes on, `imbalance` tells of it. Here all live to the end: they wait at a barrier, or until
+//! the next parallel loop.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::pools::over;
+use timesink_analysis::timeline::Waker;
+use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::words::State;
+use timesink_recording::Nanos;
+
+use crate::alike::{is_managed, Work, Works};
+use crate::inquiry::Inquiry;
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "uneven-rounds",
+    looks_for: "threads that do the same work in rounds, one of which has more to do in each while the others wait for it",
+    why: "A round is over when the last thread has done its part. The others wait for it, each time.",
+    advice: "divide each round evenly, or into small parts that threads fetch when they are done with one (schedule(dynamic) or guided in OpenMP)",
+    wrong_if: "the work of the busiest one cannot be divided",
+    limits: &[&limits::RATIO, &limits::BUSY, &limits::ENDED, &limits::WAITS],
+    blames: Blames::Program,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static RATIO: Limit = Limit {
+        name: "ratio",
+        value: 1.3,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the work of the busiest one to the average",
+    };
+    pub static BUSY: Limit = Limit {
+        name: "busy",
+        value: 0.9,
+        unit: Unit::Share,
+        means: "minimum share of the time in which the busiest one is on CPU or runnable",
+    };
+    pub static ENDED: Limit = Limit {
+        name: "ended",
+        value: 0.6,
+        unit: Unit::Share,
+        means: "minimum share of the time for which the others wait that the busiest one ends",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "minimum number of these waits of each of the others",
+    };
+}
+
+/// Who does less of what the busiest does than this part was hardly meant to share it.
+const PART: f64 = 0.01;
+/// So much of what the busiest does must be in rounds with the others.
+const IN_ROUNDS: f64 = 0.7;
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    // Which thread does what is the runtime's choice there.
+    if is_managed(inquiry) {
+        return Vec::new();
+    }
+    let mut works = Works::new(inquiry);
+    let mut processes: BTreeMap<ProcessId, Vec<(usize, Work)>> = BTreeMap::new();
+    for (slot, thread) in inquiry.timeline.threads.iter().enumerate() {
+        if let Some(work) = works.of_thread(thread.thread) {
+            let own = processes.entry(thread.process).or_default();
+            own.push((slot, work));
+        }
+    }
+    let each = processes.into_iter();
+    each.filter_map(|(process, threads)| suspect(inquiry, process, &threads))
+        .collect()
+}
+
+/// How long a thread was on a CPU, and how long it was that or ready, from one moment to another.
+fn at_work(inquiry: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> (u64, u64) {
+    let during = inquiry.timeline.between(slot, from, until);
+    during.fold((0, 0), |(cpu, busy), (span, ns)| match span.state {
+        State::Cpu => (cpu + ns, busy + ns),
+        State::Ready => (cpu, busy + ns),
+        _ => (cpu, busy),
+    })
+}
+
+/// How many waits of a thread another one ended, for how long, and how long all took.
+fn ended_by(inquiry: &Inquiry<'_>, slot: usize, by: usize) -> (u64, u64, u64) {
+    let spans = inquiry.timeline.spans_of(slot).iter();
+    let waits = spans.filter(|span| span.state == State::Wait);
+    waits.fold((0, 0, 0), |(count, ended, all), span| {
+        let ns = span.t1.since(span.t0);
+        match inquiry.timeline.waker(span) {
+            Waker::Thread { slot, .. } if slot == by => (count + 1, ended + ns, all + ns),
+            _ => (count, ended, all + ns),
+        }
+    })
+}
+
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    threads: &[(usize, Work)],
+) -> Option<Suspect> {
+    let timeline = inquiry.timeline;
+    let row = |slot: usize| &timeline.threads[slot];
+    let (busiest, work) = threads.iter().max_by_key(|(slot, _)| row(*slot).cpu_ns)?;
+    let least = row(*busiest).cpu_ns as f64 * PART;
+    let others = threads.iter().filter(|(slot, other)| {
+        slot != busiest && row(*slot).cpu_ns as f64 > least && work.is_in_the_same_code(other)
+    });
+    let others: Vec<usize> = others.map(|(slot, _)| *slot).collect();
+    let all = || others.iter().copied().chain([*busiest]);
+    let from = all().map(|slot| row(slot).start).max()?;
+    let until = all().map(|slot| over(row(slot))).min()?;
+    let (cpu_ns, busy_ns) = at_work(inquiry, *busiest, from, until);
+    let busy = busy_ns as f64 / until.since(from).max(1) as f64;
+    let own = others
+        .iter()
+        .map(|&slot| at_work(inquiry, slot, from, until).0);
+    let mean = own.fold(cpu_ns, u64::saturating_add) as f64 / (others.len() + 1) as f64;
+    let ratio = cpu_ns as f64 / mean.max(1.0);
+    let waits = others.iter().map(|&slot| ended_by(inquiry, slot, *busiest));
+    let waits: Vec<_> = waits.collect();
+    let fewest = waits.iter().map(|(count, ..)| *count).min()?;
+    let ended: u64 = waits.iter().map(|(_, ended, _)| *ended).sum();
+    let waited: u64 = waits.iter().map(|(.., all)| *all).sum();
+    let ended = ended as f64 / waited.max(1) as f64;
+    if ratio < RULE.limit(inquiry, &limits::RATIO)
+        || busy < RULE.limit(inquiry, &limits::BUSY)
+        || ended < RULE.limit(inquiry, &limits::ENDED)
+        || (fewest as f64) < RULE.limit(inquiry, &limits::WAITS)
+        || (cpu_ns as f64) < row(*busiest).cpu_ns as f64 * IN_ROUNDS
+    {
+        return None;
+    }
+    let who: BTreeSet<ThreadId> = all().map(|slot| row(slot).thread).collect();
+    let title = say![
+        row(*busiest).thread,
+        " does most of the work of ",
+        Piece::Count(who.len() as u64),
+        " threads, which wait for it again and again"
+    ];
+    let fix = Fix::Change(Change {
+        what: What::Threads(who),
+        processes: Some(BTreeSet::from([process])),
+        how: How::Even,
+    });
+    let alone_ns = (cpu_ns as f64 - mean) as u64;
+    let mut suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), alone_ns))
+        .of(process)
+        .held(inquiry, &RULE, "of the average", ratio, &limits::RATIO)
+        .held(inquiry, &RULE, "ended by it", ended, &limits::ENDED)
+        .told(say![
+            "it is on CPU for ",
+            Piece::Time(cpu_ns),
+            "; the average of all is ",
+            Piece::Time(mean as u64)
+        ])
+        .told(say![
+            "it ends ",
+            Piece::Percent(ended * 100.0),
+            " of the time for which the others wait"
+        ]);
+    suspect.frames = inquiry.mostly_in(row(*busiest).thread);
+    Some(suspect)
+}
