@@ -1,7 +1,7 @@
 //! Which end of a socket a program has: whether it is asked there, or asks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::{Call, Object};
 use timesink_recording::words::ObjectKind;
 
@@ -40,6 +40,9 @@ impl Sockets {
                 }
             }
         }
+        let bound = calls.iter().filter(|row| plain(&row.call) == "bind");
+        let bound: FxHashSet<ObjectId> = bound.filter_map(|row| row.object).collect();
+        let clients = Clients::of(objects, calls);
         for object in objects {
             let waits_for_others = object.remote.is_none() && object.local.is_some();
             match object.kind {
@@ -47,7 +50,14 @@ impl Sockets {
                     roles.insert(object.object, Role::Listening);
                 }
                 ObjectKind::UdpSocket if waits_for_others => {
-                    roles.entry(object.object).or_insert(Role::Served);
+                    let role = match bound.contains(&object.object) || !is_given(object) {
+                        true => Role::Served,
+                        false => Role::Asking,
+                    };
+                    roles.entry(object.object).or_insert(role);
+                }
+                ObjectKind::UnixSocket if clients.only_use(object.object) => {
+                    roles.entry(object.object).or_insert(Role::Asking);
                 }
                 _ => {}
             }
@@ -69,8 +79,51 @@ impl Sockets {
     }
 }
 
+/// Threads that connect to Unix sockets, and serve none. Both ends of such a connection have the name that the server gave to it.
+struct Clients<'a> {
+    threads: FxHashSet<ThreadId>,
+    uses: FxHashMap<ObjectId, Vec<&'a Call>>,
+}
+
+impl Clients<'_> {
+    fn of<'a>(objects: &[Object], calls: &'a [Call]) -> Clients<'a> {
+        let unix = objects
+            .iter()
+            .filter(|object| object.kind == ObjectKind::UnixSocket);
+        let unix: FxHashSet<ObjectId> = unix.map(|object| object.object).collect();
+        let mut threads: FxHashSet<ThreadId> = FxHashSet::default();
+        let mut servers: FxHashSet<ThreadId> = FxHashSet::default();
+        let mut uses: FxHashMap<ObjectId, Vec<&Call>> = FxHashMap::default();
+        for row in calls {
+            let Some(object) = row.object.filter(|object| unix.contains(object)) else {
+                continue;
+            };
+            match plain(&row.call) {
+                "connect" => drop(threads.insert(row.thread)),
+                "accept" | "accept4" | "listen" => drop(servers.insert(row.thread)),
+                _ => {}
+            }
+            uses.entry(object).or_default().push(row);
+        }
+        threads.retain(|thread| !servers.contains(thread));
+        Clients { threads, uses }
+    }
+
+    /// Whether nobody else uses it.
+    fn only_use(&self, object: ObjectId) -> bool {
+        let uses = self.uses.get(&object);
+        uses.is_some_and(|uses| uses.iter().all(|row| self.threads.contains(&row.thread)))
+    }
+}
+
 /// Ports from here on are given to those who ask for none.
 const EPHEMERAL: u32 = 32_768;
+
+/// Whether the kernel chose a socket's address as it was first sent from.
+fn is_given(object: &Object) -> bool {
+    let local = object.local.as_deref().unwrap_or_default();
+    is_any(local) && !well_known(local)
+}
 
 /// The roles of connections that were there before calls were seen.
 fn by_address(objects: &[Object], roles: &FxHashMap<ObjectId, Role>) -> Vec<(ObjectId, Role)> {

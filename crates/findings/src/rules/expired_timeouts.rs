@@ -103,14 +103,18 @@ fn is_about(one_ns: u64, other_ns: u64) -> bool {
     one_ns.min(other_ns) as f64 >= one_ns.max(other_ns) as f64 * WHOLE
 }
 
-/// Those for connections to one peer together.
+/// Those for connections to one peer together, and those for datagrams.
 fn by_peer<'a>(inquiry: &Inquiry<'_>, groups: impl Iterator<Item = &'a WaitGroup>) -> Vec<Waits> {
     let mut all: Vec<Waits> = Vec::new();
     let mut known: BTreeMap<(ProcessId, Detail, &str, &str), usize> = BTreeMap::new();
     for group in groups {
         let object = group.object.and_then(|object| inquiry.facts.object(object));
-        let socket = object.filter(|object| object.kind == ObjectKind::TcpSocket);
-        let peer = socket.and_then(|socket| socket.remote.as_deref());
+        // Sockets for datagrams that are not connected may send to anybody: all of a process are one.
+        let peer = object.and_then(|object| match object.kind {
+            ObjectKind::TcpSocket => object.remote.as_deref(),
+            ObjectKind::UdpSocket => Some(object.remote.as_deref().unwrap_or_default()),
+            _ => None,
+        });
         let key = peer.map(|peer| (group.process, group.detail, group.call.as_str(), peer));
         match key.and_then(|key| known.get(&key)) {
             Some(&at) => all[at].add(group),
