@@ -80,9 +80,9 @@ pub fn files(calls: &[CallSum], objects: &[Object]) -> Vec<FileUse> {
     uses
 }
 
-/// A path that one process looked up again and again, and found.
+/// A path that one process queried again and again, whether it is there or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Queried {
     pub process: ProcessId,
     pub path: String,
     pub count: u64,
@@ -92,14 +92,14 @@ pub struct Found {
 #[derive(Default)]
 pub struct LookedUp {
     missing: BTreeMap<String, (u64, BTreeSet<ProcessId>)>,
-    found: FxHashMap<(ProcessId, String), u64>,
+    queried: FxHashMap<(ProcessId, String), u64>,
 }
 
-/// Who found a path less often did not find it again and again.
+/// Who queried a path less often did not query it again and again.
 const OFTEN: u64 = 50;
 
 impl LookedUp {
-    /// Adds up look-ups: those that ended in `ENOENT`, and those that found what a whole path names.
+    /// Adds up look-ups: those that ended in `ENOENT`, and those that only ask what a whole path names.
     pub fn lookups(&mut self, rows: &[Lookup]) {
         for row in rows {
             if row.error == "ENOENT" {
@@ -108,16 +108,17 @@ impl LookedUp {
                 processes.insert(row.process);
             }
             // Where a path begins that does not begin at the root is not known: two may be two files.
-            if row.error.is_empty() && row.path.starts_with('/') && LOOKS.contains(&&*row.call) {
+            let is_answered = row.error.is_empty() || row.error == "ENOENT";
+            if is_answered && row.path.starts_with('/') && LOOKS.contains(&&*row.call) {
                 let key = (row.process, row.path.clone());
-                let count = self.found.entry(key).or_default();
+                let count = self.queried.entry(key).or_default();
                 *count = count.saturating_add(row.count);
             }
         }
     }
 
-    /// Paths that were not there, and paths that were found, most looked for first.
-    pub fn finish(self) -> (Vec<Missing>, Vec<Found>) {
+    /// Paths that were not there, and paths that were queried again and again, most looked for first.
+    pub fn finish(self) -> (Vec<Missing>, Vec<Queried>) {
         let missing = self.missing.into_iter();
         let mut missing: Vec<Missing> = missing
             .map(|(path, (count, processes))| Missing {
@@ -127,19 +128,20 @@ impl LookedUp {
             })
             .collect();
         missing.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
-        let often = self.found.into_iter().filter(|(_, count)| *count >= OFTEN);
-        let mut found: Vec<Found> = often
-            .map(|((process, path), count)| Found {
+        let often = self.queried.into_iter();
+        let mut queried: Vec<Queried> = often
+            .filter(|(_, count)| *count >= OFTEN)
+            .map(|((process, path), count)| Queried {
                 process,
                 path,
                 count,
             })
             .collect();
-        found.sort_by(|a, b| {
-            let key = |found: &Found| (std::cmp::Reverse(found.count), found.process);
+        queried.sort_by(|a, b| {
+            let key = |path: &Queried| (std::cmp::Reverse(path.count), path.process);
             key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
         });
-        (missing, found)
+        (missing, queried)
     }
 }
 

@@ -14,7 +14,7 @@ use timesink_recording::tables::{
 use timesink_recording::{Mode, Recording};
 
 use crate::facts::calls::{CallSum, CallTally};
-use crate::facts::files::{files, FileUse, Found, LookedUp, Missing};
+use crate::facts::files::{files, FileUse, LookedUp, Missing, Queried};
 use crate::facts::starts::{starts, Start};
 use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
@@ -53,8 +53,8 @@ pub struct Facts {
     pub uses: Uses,
     /// Most looked for first.
     pub missing: Vec<Missing>,
-    /// Paths that one process found again and again, most often first.
-    pub found: Vec<Found>,
+    /// Paths that one process queried again and again, most often first.
+    pub queried: Vec<Queried>,
     /// In the order of processes.
     pub starts: Vec<Start>,
     pub losses: Vec<Loss>,
@@ -246,13 +246,13 @@ impl Gathering {
             ledger.main = None;
         }
         let calls = self.calls.finish();
-        let (missing, found) = self.looked_up.finish();
+        let (missing, queried) = self.looked_up.finish();
         let windows = call_windows.iter().map(|window| window.t1.since(window.t0));
         Facts {
             files: files(&calls, &objects),
             uses: Uses::of(&calls),
             missing,
-            found,
+            queried,
             starts: starts(ledger.processes.iter().map(|process| &process.row), &images),
             calls_timed_ns: windows.fold(0, u64::saturating_add),
             ledger,

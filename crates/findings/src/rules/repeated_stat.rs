@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::facts::files::{Found, LOOKS};
+use timesink_analysis::facts::files::{Queried, LOOKS};
 use timesink_analysis::replay::{entered, What};
 
 use crate::inquiry::Inquiry;
@@ -37,18 +37,18 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let found = inquiry.facts.found.iter();
-    let often = found.filter(|found| found.count as f64 >= RULE.limit(inquiry, &limits::LOOKS));
+    let queried = inquiry.facts.queried.iter();
+    let often = queried.filter(|path| path.count as f64 >= RULE.limit(inquiry, &limits::LOOKS));
     // All that a process looks at too often is one suspect, told by the most of it.
     let mut told = BTreeSet::new();
-    let first: Vec<&Found> = often.filter(|found| told.insert(found.process)).collect();
+    let first: Vec<&Queried> = often.filter(|path| told.insert(path.process)).collect();
     first
         .into_iter()
-        .filter_map(|found| suspect(inquiry, found))
+        .filter_map(|path| suspect(inquiry, path))
         .collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, most: &Queried) -> Option<Suspect> {
     let calls =
         inquiry.facts.calls.iter().filter(|call| {
             call.process == Some(most.process) && LOOKS.contains(&call.call.as_str())
@@ -56,11 +56,11 @@ fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
     let (all, seen, ns) = calls.fold((0u64, 0u64, 0u64), |(all, seen, ns), call| {
         (all + call.count, seen + call.seen, ns + call.ns)
     });
-    let same = inquiry.facts.found.iter().filter(|found| {
-        found.process == most.process && found.count as f64 >= RULE.limit(inquiry, &limits::LOOKS)
+    let same = inquiry.facts.queried.iter().filter(|path| {
+        path.process == most.process && path.count as f64 >= RULE.limit(inquiry, &limits::LOOKS)
     });
-    let (paths, looks) = same.fold((0u64, 0u64), |(paths, looks), found| {
-        (paths + 1, looks + found.count)
+    let (paths, looks) = same.fold((0u64, 0u64), |(paths, looks), path| {
+        (paths + 1, looks + path.count)
     });
     // Look-ups by path are of the calls that were timed; one of each path has to stay.
     let share = (looks.checked_sub(paths)? as f64 / seen.max(1) as f64).min(1.0);
