@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use timesink_live::{output, pair_with_peer, root, Folder, Peer};
+use timesink_live::{output, pair, pair_with_peer, root, Folder, Peer};
 
 /// Rows asked for one by one, and all at once.
 #[test]
