@@ -11,7 +11,7 @@ import (
 
 func hashed(seed byte) [32]byte {
 	sum := sha256.Sum256([]byte{seed})
-	for range 400_000 {
+	for n := 0; n < 400_000; n++ {
 		sum = sha256.Sum256(sum[:])
 	}
 	return sum
@@ -25,10 +25,10 @@ func main() {
 	sums := make([][32]byte, 12)
 	for n := range sums {
 		all.Add(1)
-		go func() {
+		go func(n int) {
 			defer all.Done()
 			sums[n] = hashed(byte(n))
-		}()
+		}(n)
 	}
 	all.Wait()
 	fmt.Println(sums[3][0])
