@@ -397,7 +397,7 @@ fn gain(inquiry: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
             return likely.at_least(most).at_most(least);
         }
         Fix::Change(_) | Fix::Changes(_) => None,
-        Fix::AllProcessors => Some(Processors::Any(inquiry.outlook.processors)),
+        Fix::AllProcessors(_) => Some(Processors::Any(inquiry.outlook.processors)),
         Fix::Processors => Some(Processors::Any(u32::MAX)),
     };
     gains.of(&fix.changes(), processors)

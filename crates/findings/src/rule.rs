@@ -355,8 +355,8 @@ pub enum Fix {
     Likely(Vec<Change>, Vec<Change>, Vec<Change>),
     /// A processor for everybody who wants one.
     Processors,
-    /// Each thread may use all processors that there are.
-    AllProcessors,
+    /// Each thread may use all processors that there are, with these changes.
+    AllProcessors(Vec<Change>),
 }
 
 impl Fix {
@@ -399,7 +399,7 @@ impl Fix {
                 [change] => Some(change),
                 _ => None,
             },
-            Fix::Between(..) | Fix::Likely(..) | Fix::Processors | Fix::AllProcessors => None,
+            Fix::Between(..) | Fix::Likely(..) | Fix::Processors | Fix::AllProcessors(_) => None,
         }
     }
 
@@ -437,10 +437,10 @@ impl Fix {
         match self {
             Fix::Change(change) => vec![change.clone()],
             Fix::Changes(changes)
+            | Fix::AllProcessors(changes)
             | Fix::Between(changes, _)
             | Fix::AtLeast(changes, _)
             | Fix::Likely(_, changes, _) => changes.clone(),
-            Fix::AllProcessors => Vec::new(),
             Fix::Processors => vec![Change {
                 what: What::Ready,
                 processes: None,

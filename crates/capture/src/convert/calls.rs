@@ -24,6 +24,9 @@ const LAST_ERROR: i32 = -4095;
 /// ERESTARTSYS and its like: the kernel starts the call again, the program never sees them.
 const RESTARTS: std::ops::RangeInclusive<i32> = -516..=-512;
 
+/// Calls that are shorter on average wait for nothing: what they take is on a processor.
+const SHORT_NS: u64 = 4_000;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct CallKey {
     thread: ThreadId,
@@ -166,6 +169,10 @@ impl Calls {
             let seen = seen.entry(key.thread).or_default();
             seen.early.add(of, sum.early.count);
             seen.late.add(of, sum.count - sum.early.count);
+            if sum.ns / sum.count.max(1) < SHORT_NS {
+                seen.early.on_cpu_ns += sum.early.ns;
+                seen.late.on_cpu_ns += sum.ns - sum.early.ns;
+            }
         }
         let mut keys: Vec<&CallKey> = self.sums.keys().collect();
         keys.sort_unstable();

@@ -73,6 +73,8 @@ pub struct CountedCalls {
     /// Those of them that move bytes of files.
     transferring: u64,
     transfers: Transfers,
+    /// What those took that wait for nothing.
+    pub on_cpu_ns: u64,
 }
 
 impl CountedCalls {
@@ -124,6 +126,7 @@ impl SeenCalls {
             late: CountedCalls {
                 calls: early.calls + late.calls,
                 transferring: early.transferring + late.transferring,
+                on_cpu_ns: early.on_cpu_ns + late.on_cpu_ns,
                 transfers: Transfers {
                     reads: early.transfers.reads + late.transfers.reads,
                     writes: early.transfers.writes + late.transfers.writes,
@@ -159,11 +162,9 @@ fn factor(
         true => (0, cpu.early_ns + cpu.late_ns),
         false => (cpu.early_ns, cpu.late_ns),
     };
-    let factor = by_time(
-        cpu_ns.saturating_sub(before_ns) as f64,
-        timed_ns as f64,
-        meant.late.calls as f64 * call_ns,
-    );
+    let cpu_ns = cpu_ns.saturating_sub(before_ns) as f64;
+    let spent = meant.late.calls as f64 * call_ns;
+    let factor = by_time(cpu_ns, timed_ns as f64, spent).min(most(cpu_ns, meant.late.on_cpu_ns));
     CallScale {
         factor,
         of_early,
@@ -197,9 +198,36 @@ fn by_time(cpu: f64, timed: f64, spent: f64) -> f64 {
     (cpu - spent) / (timed - spent)
 }
 
+/// No thread is in calls for longer than it is on a processor. A meter that reads a clock by 5,000,000 calls and does little else was told to make
+/// 7 million, which took longer than the whole run, because what timing a call costs was measured too high.
+fn most(cpu: f64, in_calls_ns: u64) -> f64 {
+    match in_calls_ns {
+        0 => f64::INFINITY,
+        ns => (cpu / ns as f64).max(1.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Calls of 500 ns, of which a tenth of the time on a processor was timed: they fill that time at most.
+    #[test]
+    fn calls_do_not_take_longer_than_there_is() {
+        let mut seen = SeenCalls::default();
+        seen.late.add(NONE, 200);
+        let cpu = TimedCpu {
+            early_ns: 0,
+            late_ns: 200_000,
+        };
+        let scale = |seen: &SeenCalls| factor(seen, NONE, NONE, cpu, (2_000_000, 600.0));
+        assert!(scale(&seen).factor > 20.0);
+        seen.late.on_cpu_ns = 100_000;
+        assert_eq!(scale(&seen).factor, 20.0);
+        // Where all of it was timed there is no more of it.
+        seen.late.on_cpu_ns = 3_000_000;
+        assert_eq!(scale(&seen).factor, 1.0);
+    }
 
     /// A tenth of its time on a processor was timed, and half of that tenth was the timing's own: each
     /// call seen stands for nineteen. Without that cost it stands for ten, and for one where all was timed.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ProcessId;
+use timesink_recording::words::State;
 
 use crate::awaiting::{has_goroutines, turns_of};
 use crate::inquiry::Inquiry;
@@ -64,15 +65,27 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<Suspect> {
     let own = BTreeSet::from([process]);
-    let threads = inquiry.timeline.threads.iter();
-    let threads = || threads.clone().filter(|thread| thread.process == process);
-    let start = threads().map(|thread| thread.start).min()?;
-    let end = threads().map(|thread| thread.end).max()?;
-    let life = end.since(start).max(1) as f64;
-    let queued = turns_of(inquiry, process).map(|turn| turn.queued_ns());
+    // From when the first of them waits to when the last one goes on.
+    let turns = turns_of(inquiry, process).filter(|turn| turn.queued_ns() > 0);
+    let turns: Vec<_> = turns
+        .map(|turn| (turn.t0 - turn.queued_ns() as i64, turn.t0))
+        .collect();
+    let from = turns.iter().map(|(from, _)| *from).min()?;
+    let until = turns.iter().map(|(_, until)| *until).max()?;
+    let life = until.since(from).max(1) as f64;
+    let queued = turns.iter().map(|(from, until)| until.since(*from));
     let queued = queued.fold(0, u64::saturating_add) as f64 / life;
-    let cpu_ns = inquiry.cpu_ns(&own);
-    let ready_ns: u64 = threads().map(|thread| thread.ready_ns).sum();
+    let (mut cpu_ns, mut ready_ns) = (0u64, 0u64);
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    for (slot, _) in threads.filter(|(_, thread)| thread.process == process) {
+        for (span, ns) in inquiry.timeline.between(slot, from, until) {
+            match span.state {
+                State::Cpu => cpu_ns += ns,
+                State::Ready => ready_ns += ns,
+                _ => {}
+            }
+        }
+    }
     let used = cpu_ns as f64 / life;
     let whole = used.round().max(1.0);
     let processors = f64::from(inquiry.outlook.processors);

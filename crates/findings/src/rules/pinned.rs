@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::processors;
 use timesink_recording::words::State;
@@ -47,7 +48,7 @@ fn suspect(inquiry: &Inquiry<'_>, crowd: &Crowd, program: ProcessId) -> Option<S
         Piece::Count(all as u64),
         " CPUs, and its threads wait for a CPU"
     ];
-    let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
+    let suspect = Suspect::new(title, fix(inquiry, program), Weight::all(causes))
         .of(program)
         .figure("CPUs it may use", allowed.len() as f64, "")
         .held(inquiry, &RULE, "ready on the path", ns as f64, &crowd::TIME)
@@ -65,6 +66,18 @@ fn suspect(inquiry: &Inquiry<'_>, crowd: &Crowd, program: ProcessId) -> Option<S
     Some(match crowd.foremost(inquiry) {
         Some(foremost) => suspect.told(foremost),
         None => suspect,
+    })
+}
+
+/// A replay shares CPUs fairly: of a thread that is nice to others of its program it does not tell how long it stands behind them. On
+/// another CPU it does not at all.
+fn fix(inquiry: &Inquiry<'_>, program: ProcessId) -> Fix {
+    let threads = inquiry.timeline.threads.iter();
+    let own = threads.filter(|thread| inquiry.same_program(thread.process, program));
+    let nice: BTreeSet<i64> = own.map(|thread| thread.nice.unwrap_or(0)).collect();
+    Fix::AllProcessors(match nice.len() {
+        0 | 1 => Vec::new(),
+        _ => Fix::without(What::Ready, inquiry.of_program(program)).changes(),
     })
 }
 

@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::timeline::pools::over;
-use timesink_analysis::timeline::Waker;
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
@@ -62,8 +61,6 @@ mod limits {
 
 /// Who does less of what the busiest does than this part was hardly meant to share it.
 const PART: f64 = 0.01;
-/// So much of what the busiest does must be in rounds with the others.
-const IN_ROUNDS: f64 = 0.7;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     // Which thread does what is the runtime's choice there.
@@ -93,16 +90,32 @@ fn at_work(inquiry: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> (u6
     })
 }
 
-/// How many waits of a thread another one ended, for how long, and how long all took.
-fn ended_by(inquiry: &Inquiry<'_>, slot: usize, by: usize) -> (u64, u64, u64) {
+/// The waits of a thread that another one ended, with how long they and all between the first and the last of them took.
+struct Ended {
+    count: u64,
+    ns: u64,
+    all_ns: u64,
+    from: Nanos,
+    until: Nanos,
+}
+
+fn ended_by(inquiry: &Inquiry<'_>, slot: usize, by: usize) -> Option<Ended> {
     let spans = inquiry.timeline.spans_of(slot).iter();
-    let waits = spans.filter(|span| span.state == State::Wait);
-    waits.fold((0, 0, 0), |(count, ended, all), span| {
-        let ns = span.t1.since(span.t0);
-        match inquiry.timeline.waker(span) {
-            Waker::Thread { slot, .. } if slot == by => (count + 1, ended + ns, all + ns),
-            _ => (count, ended, all + ns),
-        }
+    let waits = || spans.clone().filter(|span| span.state == State::Wait);
+    let is_ended = |span: &Span| {
+        let waker = inquiry.timeline.waker(span);
+        matches!(waker, Waker::Thread { slot, .. } if slot == by)
+    };
+    let ended = || waits().filter(|span| is_ended(span));
+    let from = ended().map(|span| span.t0).min()?;
+    let until = ended().map(|span| span.t1).max()?;
+    let within = waits().filter(|span| span.t0 >= from && span.t1 <= until);
+    Some(Ended {
+        count: ended().count() as u64,
+        ns: ended().map(|span| span.t1.since(span.t0)).sum(),
+        all_ns: within.map(|span| span.t1.since(span.t0)).sum(),
+        from,
+        until,
     })
 }
 
@@ -120,41 +133,41 @@ fn suspect(
     });
     let others: Vec<usize> = others.map(|(slot, _)| *slot).collect();
     let all = || others.iter().copied().chain([*busiest]);
-    let from = all().map(|slot| row(slot).start).max()?;
-    let until = all().map(|slot| over(row(slot))).min()?;
+    let waits = others.iter().map(|&slot| ended_by(inquiry, slot, *busiest));
+    let waits: Vec<Ended> = waits.collect::<Option<_>>()?;
+    let from = waits.iter().map(|ended| ended.from).min()?;
+    let until = waits.iter().map(|ended| ended.until).max()?;
     let (cpu_ns, busy_ns) = at_work(inquiry, *busiest, from, until);
     let busy = busy_ns as f64 / until.since(from).max(1) as f64;
-    let own = others
-        .iter()
-        .map(|&slot| at_work(inquiry, slot, from, until).0);
-    let mean = own.fold(cpu_ns, u64::saturating_add) as f64 / (others.len() + 1) as f64;
+    let works: BTreeMap<ThreadId, u64> = all()
+        .map(|slot| (row(slot).thread, at_work(inquiry, slot, from, until).0))
+        .collect();
+    let mean = works.values().sum::<u64>() as f64 / works.len() as f64;
     let ratio = cpu_ns as f64 / mean.max(1.0);
-    let waits = others.iter().map(|&slot| ended_by(inquiry, slot, *busiest));
-    let waits: Vec<_> = waits.collect();
-    let fewest = waits.iter().map(|(count, ..)| *count).min()?;
-    let ended: u64 = waits.iter().map(|(_, ended, _)| *ended).sum();
-    let waited: u64 = waits.iter().map(|(.., all)| *all).sum();
+    let fewest = waits.iter().map(|ended| ended.count).min()?;
+    let ended: u64 = waits.iter().map(|ended| ended.ns).sum();
+    let waited: u64 = waits.iter().map(|ended| ended.all_ns).sum();
     let ended = ended as f64 / waited.max(1) as f64;
     if ratio < RULE.limit(inquiry, &limits::RATIO)
         || busy < RULE.limit(inquiry, &limits::BUSY)
         || ended < RULE.limit(inquiry, &limits::ENDED)
         || (fewest as f64) < RULE.limit(inquiry, &limits::WAITS)
-        || (cpu_ns as f64) < row(*busiest).cpu_ns as f64 * IN_ROUNDS
     {
         return None;
     }
-    let who: BTreeSet<ThreadId> = all().map(|slot| row(slot).thread).collect();
     let title = say![
         row(*busiest).thread,
         " does most of the work of ",
-        Piece::Count(who.len() as u64),
+        Piece::Count(works.len() as u64),
         " threads, which wait for it again and again"
     ];
-    let fix = Fix::Change(Change {
-        what: What::Threads(who),
+    // From the first round to the last each does as much as the others.
+    let even = |(thread, work): (&ThreadId, &u64)| Change {
+        what: What::Stretches(BTreeMap::from([(*thread, (from, until))])),
         processes: Some(BTreeSet::from([process])),
-        how: How::Even,
-    });
+        how: How::Scale(mean / (*work).max(1) as f64),
+    };
+    let fix = Fix::Changes(works.iter().map(even).collect());
     let alone_ns = (cpu_ns as f64 - mean) as u64;
     let mut suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), alone_ns))
         .of(process)

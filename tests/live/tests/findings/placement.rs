@@ -101,6 +101,20 @@ fn pinned() {
     pair("pinned");
 }
 
+/// Two programs on one processor, one of them nice to the other, and each where it likes.
+#[test]
+fn pinned_beside_one_that_is_nice() {
+    let path = program("rules/busy");
+    let path = path.to_str().expect("its path");
+    let both = |bind: &str| format!("{bind} {path} fires & {bind} nice -n 15 {path} fires; wait");
+    pair_of(
+        "pinned",
+        &[],
+        &["sh", "-c", &both("taskset -c 0")],
+        &["sh", "-c", &both("")],
+    );
+}
+
 /// A calculation beside a real-time thread on each processor, and beside the same of the usual policy.
 #[test]
 fn real_time() {

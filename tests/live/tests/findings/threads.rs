@@ -14,6 +14,18 @@ fn spinning_lock() {
     pair("spinning-lock");
 }
 
+/// Jobs given to a pool one at a time, and all at once.
+#[test]
+fn jobs_one_at_a_time() {
+    pair("jobs-one-at-a-time");
+}
+
+/// A read-write lock that keeps a writer out as long as others read, and one that lets it in.
+#[test]
+fn starved_writer() {
+    pair("starved-writer");
+}
+
 /// Two threads that meet after each round, one with much more to do, and with as much each.
 #[test]
 fn uneven_rounds() {

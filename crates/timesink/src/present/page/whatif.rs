@@ -183,7 +183,7 @@ fn fix(report: &Report, at: usize, finding: &Finding) -> Tick {
     let fix = &finding.suspect.fix;
     let processors = match fix {
         Fix::Processors => Some(Processors::Any(u32::MAX)),
-        Fix::AllProcessors => report
+        Fix::AllProcessors(_) => report
             .outlook
             .map(|outlook| Processors::Any(outlook.processors)),
         _ => None,
