@@ -1,7 +1,7 @@
 //! Whether threads do the same work, by where their samples are: parts of one work can be dealt out otherwise, works of
 //! different kinds cannot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{is_beam, Event, FunctionIx, StackIx};
@@ -15,6 +15,8 @@ pub struct Work {
     inner: BTreeMap<FunctionIx, f64>,
     /// The outermost one of most of it.
     outer: Option<FunctionIx>,
+    /// All functions that it was seen in.
+    within: BTreeSet<FunctionIx>,
 }
 
 /// So much of their time must be in the same functions.
@@ -55,8 +57,10 @@ impl<'a> Works<'a> {
         let mut inner: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut outer: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut all = 0.0;
+        let mut stacks: BTreeSet<StackIx> = BTreeSet::new();
         for event in events.filter(|event| event.account == Account::Cpu) {
             if let Some((first, last)) = self.ends(event.stack) {
+                stacks.insert(event.stack);
                 *inner.entry(first).or_default() += event.ns as f64;
                 *outer.entry(last).or_default() += event.ns as f64;
                 all += event.ns as f64;
@@ -64,9 +68,12 @@ impl<'a> Works<'a> {
         }
         inner.values_mut().for_each(|ns| *ns /= all);
         let outer = outer.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let code = &self.inquiry.stacks.code;
+        let within = stacks.iter().flat_map(|&stack| code.functions_of(stack));
         (all > 0.0).then_some(Work {
             inner,
             outer: outer.map(|(function, _)| function),
+            within: within.collect(),
         })
     }
 }
@@ -74,11 +81,16 @@ impl<'a> Works<'a> {
 impl Work {
     /// Whether another one does the same.
     pub fn is_like(&self, other: &Work) -> bool {
-        self.outer == other.outer && self.is_in_the_same_code(other)
+        self.outer == other.outer && self.is_in_the_same_functions(other)
     }
 
-    /// Whether another one is mostly in the same functions, wherever it was called.
-    pub fn is_in_the_same_code(&self, other: &Work) -> bool {
+    /// Whether another one does part of this: it begins in a function that this one calls, too, and is mostly in the same ones.
+    pub fn has_part_in(&self, other: &Work) -> bool {
+        let begins = other.outer.filter(|outer| self.within.contains(outer));
+        begins.is_some() && self.is_in_the_same_functions(other)
+    }
+
+    fn is_in_the_same_functions(&self, other: &Work) -> bool {
         let shared = self.inner.iter().map(|(function, share)| {
             let theirs = other.inner.get(function).copied().unwrap_or(0.0);
             share.min(theirs)

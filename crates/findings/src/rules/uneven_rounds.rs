@@ -129,7 +129,7 @@ fn suspect(
     let (busiest, work) = threads.iter().max_by_key(|(slot, _)| row(*slot).cpu_ns)?;
     let least = row(*busiest).cpu_ns as f64 * PART;
     let others = threads.iter().filter(|(slot, other)| {
-        slot != busiest && row(*slot).cpu_ns as f64 > least && work.is_in_the_same_code(other)
+        slot != busiest && row(*slot).cpu_ns as f64 > least && work.has_part_in(other)
     });
     let others: Vec<usize> = others.map(|(slot, _)| *slot).collect();
     let all = || others.iter().copied().chain([*busiest]);
