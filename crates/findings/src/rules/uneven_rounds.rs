@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{Code, StackIx};
 use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::State;
@@ -90,7 +92,7 @@ fn at_work(inquiry: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> (u6
     })
 }
 
-/// The waits of a thread that another one ended, with how long they and all between the first and the last of them took.
+/// The waits of a thread at a barrier that another one ended, with how long they and all between the first and the last of them took.
 struct Ended {
     count: u64,
     ns: u64,
@@ -99,12 +101,30 @@ struct Ended {
     until: Nanos,
 }
 
+/// Whether threads wait there for all others to be done: at a barrier, or in a library of OpenMP, which does at the end of each parallel loop. Who
+/// waits for messages may be in the same loop as who sends them, and has other work: so were the loops of a storage engine, one for each core.
+fn is_barrier(code: &Code, stack: StackIx) -> bool {
+    const LIBRARIES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
+    let functions = code.functions_of(stack).into_iter();
+    let mut functions = functions.map(|function| code.function(function));
+    functions.any(|function| {
+        let file = code.file_of(function).unwrap_or_default();
+        function.name.to_lowercase().contains("barrier")
+            || LIBRARIES.iter().any(|library| file.starts_with(library))
+    })
+}
+
 fn ended_by(inquiry: &Inquiry<'_>, slot: usize, by: usize) -> Option<Ended> {
+    let stacks = inquiry.stacks;
+    let events = stacks.events_of(inquiry.timeline.threads[slot].thread);
+    let waits = events.iter().filter(|event| event.account == Account::Wait);
+    let at_barrier = waits.filter(|event| is_barrier(&stacks.code, event.stack));
+    let at_barrier: BTreeSet<Nanos> = at_barrier.map(|event| event.at).collect();
     let spans = inquiry.timeline.spans_of(slot).iter();
     let waits = || spans.clone().filter(|span| span.state == State::Wait);
     let is_ended = |span: &Span| {
         let waker = inquiry.timeline.waker(span);
-        matches!(waker, Waker::Thread { slot, .. } if slot == by)
+        matches!(waker, Waker::Thread { slot, .. } if slot == by) && at_barrier.contains(&span.t0)
     };
     let ended = || waits().filter(|span| is_ended(span));
     let from = ended().map(|span| span.t0).min()?;
@@ -159,7 +179,7 @@ fn suspect(
         row(*busiest).thread,
         " does most of the work of ",
         Piece::Count(works.len() as u64),
-        " threads, which wait for it again and again"
+        " threads, which wait for it at a barrier"
     ];
     // From the first round to the last each does as much as the others.
     let even = |(thread, work): (&ThreadId, &u64)| Change {
