@@ -129,7 +129,7 @@ fn suspect(
     }
     let title = say![
         caller,
-        " copies a string for each piece that it appends, for ",
+        " copies a string each time it appends to it, for ",
         Piece::Time(ns)
     ];
     let suspect = found
@@ -144,9 +144,9 @@ fn suspect(
         .held(inquiry, &RULE, "long", long, &limits::LONG)
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the critical path is in making strings of others, ",
+            " of the critical path is spent concatenating strings, ",
             Piece::Percent(long * 100.0),
-            " of that in copying, clearing and first touching their memory"
+            " of that copying, clearing and first touching memory"
         ]);
     Some(suspect)
 }

@@ -113,7 +113,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shared: &InCode) -> Option
         .held(inquiry, &RULE, "forks", forks as f64, &limits::FORKS)
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the critical path is page faults on pages that others have, too"
+            " of the critical path is page faults on memory shared with other processes"
         ]);
     Some(suspect)
 }

@@ -111,7 +111,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<Suspect> {
         Piece::Count(whole as u64),
         " of ",
         Piece::Count(processors as u64),
-        " CPUs, and others that could run wait"
+        " CPUs, while others are runnable"
     ];
     let suspect = Suspect::new(title, fix, Weight::all(busy))
         .of(process)

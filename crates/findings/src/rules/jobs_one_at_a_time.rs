@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_analysis::timeline::pools::Pool;
 use timesink_analysis::timeline::Waker;
 use timesink_recording::ids::ThreadId;
@@ -145,9 +145,12 @@ fn may_go_beside(inquiry: &Inquiry<'_>, thread: ThreadId) -> bool {
     let mut all = (0..code.functions.len()).map(|at| FunctionIx(at as u32));
     let has_java = all.any(|function| is_of(&function, &[Language::Java]));
     let events = inquiry.stacks.events_of(thread).iter();
-    let stacks = events.map(|event| code.functions_of(event.stack));
-    let stacks: Vec<Vec<FunctionIx>> = stacks.collect();
-    let in_any = |is: &dyn Fn(&FunctionIx) -> bool| stacks.iter().flatten().any(is);
+    let stacks: BTreeSet<StackIx> = events.map(|event| event.stack).collect();
+    let functions = stacks
+        .into_iter()
+        .flat_map(|stack| code.functions_of(stack));
+    let functions: BTreeSet<FunctionIx> = functions.collect();
+    let in_any = |is: &dyn Fn(&FunctionIx) -> bool| functions.iter().any(is);
     let is_own = |function: &FunctionIx| code.is_programs_own(*function);
     let takes_turns = |function: &FunctionIx| is_of(function, &[Language::Python, Language::Ruby]);
     (!has_java || in_any(&is_own)) && !in_any(&takes_turns)

@@ -125,7 +125,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 struct Spinning {
     process: ProcessId,
     library: &'static Library,
-    itself: What,
+    functions: BTreeSet<FunctionIx>,
     threads: BTreeSet<ThreadId>,
     ns: u64,
     places: BTreeMap<StackIx, Place>,
@@ -145,7 +145,7 @@ impl Spinning {
         if functions.is_empty() {
             return Vec::new();
         }
-        let itself = What::Itself(functions);
+        let itself = What::Itself(functions.clone());
         let mut is_known: BTreeMap<StackIx, bool> = BTreeMap::new();
         let mut programs: BTreeMap<ProcessId, Spinning> = BTreeMap::new();
         let on_cpu = inquiry.stacks.events.iter();
@@ -160,7 +160,7 @@ impl Spinning {
             let program = programs.entry(process).or_insert_with(|| Spinning {
                 process,
                 library,
-                itself: itself.clone(),
+                functions: functions.clone(),
                 threads: BTreeSet::new(),
                 ns: 0,
                 places: BTreeMap::new(),
@@ -186,19 +186,16 @@ impl Spinning {
 
     /// Where the path is in it.
     fn on_path(&self, inquiry: &Inquiry<'_>) -> InCode {
-        let What::Itself(functions) = &self.itself else {
-            return InCode::default();
-        };
-        let code = &inquiry.stacks.code;
-        let through = InCode::through(inquiry, functions.clone());
+        let (code, itself) = (&inquiry.stacks.code, self.itself());
+        let through = InCode::through(inquiry, self.functions.clone());
         let mut on_path = through.in_program(inquiry, self.process);
-        let is_itself = |stack| self.itself.is_within(code, &code.functions_of(stack));
+        let is_itself = |stack| itself.is_within(code, &code.functions_of(stack));
         on_path.stacks.retain(|on| is_itself(on.stack));
         on_path
     }
 
-    fn is_in_it(&self, function: FunctionIx) -> bool {
-        matches!(&self.itself, What::Itself(functions) if functions.contains(&function))
+    fn itself(&self) -> What {
+        What::Itself(self.functions.clone())
     }
 
     /// Where most of it is, of the threads that the program calls it in if there are any: those that it started do not tell for what.
@@ -206,7 +203,7 @@ impl Spinning {
         let code = &inquiry.stacks.code;
         let is_told = |stack| {
             let functions = code.functions_of(stack).into_iter().rev();
-            let mut callers = functions.take_while(|&function| !self.is_in_it(function));
+            let mut callers = functions.take_while(|&function| !self.functions.contains(&function));
             callers.any(|function| code.is_programs_own(function))
         };
         let places = self.places.iter().map(|(&stack, place)| (stack, place));
@@ -258,7 +255,7 @@ impl Spinning {
         let causes: BTreeSet<usize> = on_cpu.chain(ready).collect();
         let weight = Weight::within(causes.into_iter().collect(), ns);
         let (title, advice) = self.told(inquiry);
-        let fix = Fix::without(self.itself.clone(), inquiry.of_program(self.process));
+        let fix = Fix::without(self.itself(), inquiry.of_program(self.process));
         let share = self.share(inquiry);
         let suspect = Suspect::new(title, fix, weight).of(self.process).held(
             inquiry,
@@ -271,12 +268,14 @@ impl Spinning {
             Piece::Percent(share * 100.0),
             " of its CPU time is spent in ",
             self.library.name,
-            " itself, waiting for other threads in a loop, not computing"
+            " itself, spinning for other threads, not computing"
         ]);
         suspect.advice = Some(advice);
         if let Some((stack, place)) = self.place(inquiry) {
             let spots = inquiry.spots(stack);
-            let outermost = spots.iter().rposition(|spot| self.is_in_it(spot.function));
+            let outermost = spots
+                .iter()
+                .rposition(|spot| self.functions.contains(&spot.function));
             suspect.frames = spots[outermost.unwrap_or(0)..].to_vec();
             suspect.examples = vec![place.example];
         }

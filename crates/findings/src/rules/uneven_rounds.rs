@@ -118,7 +118,11 @@ fn ended_by(inquiry: &Inquiry<'_>, slot: usize, by: usize) -> Option<Ended> {
     let stacks = inquiry.stacks;
     let events = stacks.events_of(inquiry.timeline.threads[slot].thread);
     let waits = events.iter().filter(|event| event.account == Account::Wait);
-    let at_barrier = waits.filter(|event| is_barrier(&stacks.code, event.stack));
+    let mut known: BTreeMap<StackIx, bool> = BTreeMap::new();
+    let at_barrier = waits.filter(|event| {
+        let is_known = known.entry(event.stack);
+        *is_known.or_insert_with(|| is_barrier(&stacks.code, event.stack))
+    });
     let at_barrier: BTreeSet<Nanos> = at_barrier.map(|event| event.at).collect();
     let spans = inquiry.timeline.spans_of(slot).iter();
     let waits = || spans.clone().filter(|span| span.state == State::Wait);
