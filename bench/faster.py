@@ -293,6 +293,35 @@ def np_append():
     return slow, [lambda: numpy.array([float(n) for n in range(3000)])]
 
 
+def csv_in_python():
+    import pandas
+    plain = "a,b,c,d\n" + "".join(f"{i},x{i},{i * 1.5},y\n" for i in range(20000))
+    spaced = plain.replace(",", "; ")
+    return lambda: (pandas.read_csv(io.StringIO(spaced), sep=r";\s*", engine="python"), pandas.read_csv(io.StringIO(plain), engine="python")), [
+        lambda: (pandas.read_csv(io.StringIO(plain)), pandas.read_csv(io.StringIO(plain)))
+    ]
+
+
+def polars_elements():
+    import polars
+    frame = polars.DataFrame({"v": [r["at"]["x"] for r in ROWS] * 50})
+    v = polars.col("v")
+    return lambda: frame.with_columns(v.map_elements(lambda x: x * 1.2 if x < 900 else x * 0.8, return_dtype=polars.Float64)), [
+        lambda: frame.with_columns(polars.when(v < 900).then(v * 1.2).otherwise(v * 0.8))
+    ]
+
+
+def literal_eval():
+    import ast
+    rows = [json.dumps([r["id"], r["name"], {"x": r["at"]["x"]}]) for r in ROWS]
+    return lambda: [ast.literal_eval(r) for r in rows], [lambda: [json.loads(r) for r in rows], lambda: [orjson.loads(r) for r in rows]]
+
+
+def pretty():
+    import pprint
+    return lambda: [pprint.pformat(r) for r in ROWS[:1000]], [lambda: [repr(r) for r in ROWS[:1000]], lambda: [json.dumps(r) for r in ROWS[:1000]]]
+
+
 def xz():
     import lzma
     text = TEXT[: 1 << 21]
@@ -356,7 +385,7 @@ FORMS = {
     form.__name__: form
     for form in (
         pandas_rows, pandas_apply, dateutil_parse, similarity, soup, html5, schema, dict_reader, workbook, means, deviations, pixels, as_dict,
-        who_calls, np_append, xz, unxz, bzip2, jinja_template, boto_client, http_client, tls_context, signatures, type_hints,
+        who_calls, np_append, csv_in_python, polars_elements, literal_eval, pretty, xz, unxz, bzip2, jinja_template, boto_client, http_client, tls_context, signatures, type_hints,
     )
 }
 

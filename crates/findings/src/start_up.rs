@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::ledger::{Account, Kind};
 use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 
@@ -109,6 +111,35 @@ impl StartUp {
             loading: loading as f64 / whole as f64,
         })
     }
+}
+
+/// Of what these processes do, the share that is not waiting for what has nothing to do with their start: a child that sleeps
+/// for a second is not slow to start. How long they stood in line for a CPU, or waited for children of their own, says
+/// nothing.
+pub fn at_work(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> f64 {
+    let threads = inquiry.facts.ledger.threads.iter();
+    let own = threads.filter(|thread| processes.contains(&thread.row.process));
+    let (mut working, mut waiting) = (0u64, 0u64);
+    for cause in own.flat_map(|thread| &thread.causes) {
+        let sum = match (cause.key.account, cause.key.kind) {
+            (Account::Cpu, _) => &mut working,
+            (
+                Account::Wait,
+                Kind::As(
+                    Detail::DiskRead
+                    | Detail::PageFault
+                    | Detail::Exec
+                    | Detail::KernelLock
+                    | Detail::Exit,
+                ),
+            ) => &mut working,
+            (Account::Wait, Kind::As(Detail::Child | Detail::Vfork | Detail::Creation)) => continue,
+            (Account::Wait, _) => &mut waiting,
+            (Account::Ready | Account::Tracer | Account::Lost, _) => continue,
+        };
+        *sum = sum.saturating_add(cause.ns);
+    }
+    working as f64 / working.saturating_add(waiting).max(1) as f64
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ const EXAMPLES: usize = 3;
 struct Side {
     /// Waits that the other one ended.
     turns: u64,
+    /// Of these, those for room to write into.
+    writes: u64,
     /// From the end of such a wait to the beginning of the next: on a processor.
     bursts: Vec<u32>,
     /// What it waited for.
@@ -74,6 +76,12 @@ impl Exchange {
     /// How often each woke the other one, at least.
     pub fn turns(&self) -> u64 {
         self.sides[0].turns.min(self.sides[1].turns)
+    }
+
+    /// Whether one of them mostly waits for the other one to read what it writes: much is handed over, and one way.
+    pub fn is_one_way(&self) -> bool {
+        let mostly = |side: &Side| 2 * side.writes > side.turns;
+        self.sides.iter().any(mostly)
     }
 
     /// What each does on a processor in half of its turns at most.
@@ -133,6 +141,8 @@ fn turns_of(timeline: &Timeline, slot: usize, sides: &mut FxHashMap<(usize, usiz
                 if let Some(by) = by {
                     let side = sides.entry((slot, by)).or_default();
                     side.turns += 1;
+                    let writes = matches!(span.detail, Detail::PipeWrite | Detail::UnixSend);
+                    side.writes += u64::from(writes);
                     side.objects.extend(span.object());
                     side.first = side.first.or(Some(index));
                     side.last = Some(index);

@@ -236,6 +236,12 @@ impl Spaces {
         std::mem::take(&mut self.makers)
     }
 
+    /// Whether a process is known to have more than one thread.
+    pub fn has_threads(&self, pid: u32) -> bool {
+        let process = self.processes.get(&pid);
+        process.is_some_and(|process| process.threads.len() > 1)
+    }
+
     pub fn follows(&self, pid: u32) -> bool {
         self.processes.contains_key(&pid)
     }

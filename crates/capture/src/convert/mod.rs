@@ -15,6 +15,7 @@ mod tags;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -48,6 +49,7 @@ use spans::{Context, Timing};
 use stacks::{Naming, StackRows, ToldFunction, ToldModule};
 use tags::Tags;
 use tasks::Tasks;
+use variables::LoadedModule;
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -62,6 +64,7 @@ struct Notes {
     groups: HashMap<u32, String>,
     symbols: HashMap<u64, String>,
     modules: HashMap<u32, ToldModule>,
+    loaded: Vec<LoadedModule>,
     /// Names of code that runtimes made, by module and address.
     made: HashMap<u32, HashMap<u64, String>>,
     codes: HashMap<u32, ToldFunction>,
@@ -136,8 +139,8 @@ fn convert_here(
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
     let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
-    let (mut stacks, nameless) =
-        StackRows::new(&nodes, modules, made, codes, Naming { cache, patience });
+    let naming = Naming { cache, patience };
+    let (mut stacks, nameless) = StackRows::new(&nodes, modules, made, codes, &naming);
     let mut context = Context::new(
         &mut lives,
         &mut objects,
@@ -174,6 +177,7 @@ fn convert_here(
         recorder_cpu_ns: notes.end.as_ref().and_then(|end| end.recorder_cpu_ns),
         ..cost(&begin, &lives, seen, samples, wall, started)
     };
+    variables::name_locks(&mut objects, &lives, &notes.loaded, modules, &naming);
     objects.write(&mut out)?;
     sites.write(&lives, &stacks, &mut out)?;
     tasks.write(&lives, &stacks, &mut out)?;
@@ -291,6 +295,21 @@ impl Notes {
                 };
                 self.modules.insert(module, told);
             }
+            Note::Loaded {
+                pid,
+                at,
+                module,
+                moved,
+                start,
+                end,
+            } => self.loaded.push(LoadedModule {
+                pid,
+                at,
+                module,
+                moved,
+                start,
+                end,
+            }),
             Note::Code {
                 code,
                 function,

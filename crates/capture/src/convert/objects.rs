@@ -106,6 +106,17 @@ impl Objects {
         id
     }
 
+    /// All of them: process, address and object.
+    pub fn futexes(&self) -> impl Iterator<Item = (ProcessId, u64, ObjectId)> + '_ {
+        let all = self.futexes.iter();
+        all.map(|(&(process, address), &object)| (process, address, object))
+    }
+
+    /// Labels an object by what it turned out to be.
+    pub fn rename(&mut self, object: ObjectId, label: &str) {
+        label.clone_into(&mut self.rows[object.index()].label);
+    }
+
     /// A child that was waited for.
     pub fn child(&mut self, process: ProcessId, pid: u32, name: &str) -> ObjectId {
         if let Some(id) = self.children.get(&process) {
@@ -182,7 +193,11 @@ fn describe(o: &e::ts_object) -> Object {
                 Some(address(o.family, &o.remote, o.remote_port)).filter(|_| o.remote_port != 0);
             row.label = match (&row.local, &row.remote) {
                 (_, Some(remote)) => remote.clone(),
-                (Some(local), None) if o.local_port != 0 => format!("listening on {local}"),
+                (Some(local), None) if o.local_port != 0 => match kind {
+                    // One of datagrams has no peer of its own whether it asks or answers.
+                    ObjectKind::UdpSocket => format!("udp {local}"),
+                    _ => format!("listening on {local}"),
+                },
                 _ => format!(
                     "{} socket {}",
                     row.protocol.as_deref().unwrap_or(""),

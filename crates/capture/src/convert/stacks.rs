@@ -30,8 +30,14 @@ impl ToldModule {
         ModuleKind::from_str(&self.kind).unwrap_or(ModuleKind::File)
     }
 
+    /// Its path without the folders.
+    pub fn file_name(&self) -> &str {
+        let name = self.path.rsplit('/').next();
+        name.unwrap_or(&self.path)
+    }
+
     /// What its names are to be found in, if there is anything.
-    fn module(&self) -> Option<symbols::Module> {
+    pub fn module(&self) -> Option<symbols::Module> {
         let found = symbols::Module::recorded(self.kind(), &self.path, &self.build_id)?;
         // A file that could not be read while it ran cannot be known again.
         let is_known = found.memory.is_some() || !found.build_id.is_empty() || self.stamp.is_some();
@@ -172,7 +178,7 @@ impl StackRows {
         told: &HashMap<u32, ToldModule>,
         made: &HashMap<u32, HashMap<u64, String>>,
         codes: &HashMap<u32, ToldFunction>,
-        naming: Naming<'_>,
+        naming: &Naming<'_>,
     ) -> (StackRows, u64) {
         let mut stacks = StackRows::default();
         let mut told_by_runtime = HashSet::new();
@@ -188,7 +194,7 @@ impl StackRows {
         });
         let (numbers, asked): (Vec<u32>, Vec<_>) = asked.unzip();
         let (resolved, left) =
-            symbols::resolve_all(&Symbols::new(naming.cache), &asked, naming.patience);
+            symbols::resolve_all(&Symbols::new(naming.cache.clone()), &asked, naming.patience);
         let mut names = Names::new();
         let mut sources = HashMap::new();
         for ((number, (_, offsets)), resolved) in numbers.iter().zip(&asked).zip(resolved) {

@@ -9,6 +9,7 @@ mod goroutines;
 mod interpreters;
 mod java;
 mod known_places;
+mod loaded;
 mod memory;
 mod names;
 mod newcomers;

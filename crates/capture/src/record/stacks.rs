@@ -19,6 +19,7 @@ use crate::record::goroutines::{Looked, WaitingGoroutines};
 use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
 use crate::record::known_places::KnownPlaces;
+use crate::record::loaded::LoadedFiles;
 use crate::record::node::Nodes;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
@@ -127,6 +128,7 @@ pub struct LiveStacks {
     /// The nodes of places where goroutines were left, by their marks.
     left_places: HashMap<u64, u32>,
     goroutines: WaitingGoroutines,
+    loaded: LoadedFiles,
     /// The latest time that any stack was taken at.
     clock: u64,
     reader: Arc<Reader>,
@@ -171,6 +173,7 @@ impl LiveStacks {
             nodes: HashMap::new(),
             frames: Vec::new(),
             left_places: HashMap::new(),
+            loaded: LoadedFiles::default(),
             maps,
             modules: HashMap::new(),
             clock: 0,
@@ -288,6 +291,7 @@ impl LiveStacks {
             .filter(|change| change.time_ns <= until)
         {
             self.spaces.apply(change);
+            self.loaded.applied(&change.what);
             self.runtimes.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
@@ -464,7 +468,31 @@ impl LiveStacks {
         let native = (&*frames, &*methods, map);
         let node = self.nodes_of(native, merged, complete, spool);
         self.frames = frames;
+        self.tell_loaded(stack, spool);
         (node, complete)
+    }
+
+    /// Where a process has its files, if threads of it may wait for each other's locks.
+    fn tell_loaded(&mut self, stack: &probes::CopiedStack<'_>, spool: &mut Writer) {
+        let pid = stack.pid;
+        if u32::from(stack.what) != events::TS_OF_WAIT || !self.spaces.has_threads(pid) {
+            return;
+        }
+        let Some(space) = self.spaces.space(pid) else {
+            return;
+        };
+        for file in self.loaded.newly(pid, space) {
+            let index = self.unwinder.module(&file.image);
+            let module = self.module(index, None, spool);
+            spool.note(&Note::Loaded {
+                pid,
+                at: stack.head.t,
+                module,
+                moved: file.moved,
+                start: file.start,
+                end: file.end,
+            });
+        }
     }
 
     /// A thread is at work for another task: where that began is made a stack.

@@ -115,6 +115,16 @@ pub enum Note {
         /// Inode, size and time of change of the file.
         stamp: Option<(u64, u64, i64)>,
     },
+    /// A process has the file of a module from `start` to `end`, by `moved` beyond the addresses that the file counts by.
+    Loaded {
+        pid: u32,
+        /// When it was seen.
+        at: u64,
+        module: u32,
+        moved: u64,
+        start: u64,
+        end: u64,
+    },
     /// What a map says of code that a runtime made, by address.
     Made {
         module: u32,

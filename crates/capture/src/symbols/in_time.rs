@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use timesink_recording::words::SymbolSource;
 
@@ -70,16 +71,43 @@ pub fn resolve_all(
     modules: &[(Module, Vec<u64>)],
     patience: &Patience,
 ) -> (Vec<Resolved>, u64) {
-    let mut all: Vec<Resolved> = Vec::new();
+    let ask = |module: &Module, offsets: &[u64]| Answer::from(symbols.resolve(module, offsets));
+    let (answers, left) = ask_each(modules, patience, ask);
+    let resolved = |answer: Result<Answer, &str>| match answer {
+        Ok(answer) => answer.into(),
+        Err(why) => not_looked_into(why),
+    };
+    (answers.into_iter().map(resolved).collect(), left)
+}
+
+/// The variables at some offsets of each of these modules, in their order; none of what was not looked into.
+pub fn variables_of_all(
+    symbols: &Symbols,
+    modules: &[(Module, Vec<u64>)],
+    patience: &Patience,
+) -> Vec<Vec<Option<String>>> {
+    let ask = |module: &Module, offsets: &[u64]| symbols.variables(module, offsets);
+    let (answers, _) = ask_each(modules, patience, ask);
+    let found = answers.into_iter().map(Result::unwrap_or_default);
+    found.collect()
+}
+
+/// What is answered for each of these modules, or why it was not; and of how many it was not.
+fn ask_each<A: Serialize + DeserializeOwned>(
+    modules: &[(Module, Vec<u64>)],
+    patience: &Patience,
+    ask: impl Fn(&Module, &[u64]) -> A,
+) -> (Vec<Result<A, &'static str>>, u64) {
+    let mut all: Vec<Result<A, &str>> = Vec::new();
     let mut passed_over = 0;
     while all.len() < modules.len() {
         let rest = &modules[all.len()..];
-        let work = |hand_over: &mut dyn FnMut(&Answer)| {
+        let work = |hand_over: &mut dyn FnMut(&A)| {
             for (module, offsets) in rest {
-                hand_over(&symbols.resolve(module, offsets).into());
+                hand_over(&ask(module, offsets));
             }
         };
-        let take = |answer: Answer| all.push(answer.into());
+        let take = |answer: A| all.push(Ok(answer));
         let ended = match patience.ended() {
             Some(_) => Ok(Ended::GivenUp),
             None => in_child(patience, LONGEST_OF_ONE, &[], work, take),
@@ -88,7 +116,7 @@ pub fn resolve_all(
             Ok(Ended::Done) => break,
             Ok(Ended::Silent) if all.len() < modules.len() => {
                 passed_over += 1;
-                all.push(not_looked_into("reading it takes too long"));
+                all.push(Err("reading it takes too long"));
                 if passed_over > MOST_PASSED_OVER {
                     break;
                 }
@@ -98,7 +126,7 @@ pub fn resolve_all(
     }
     let left = modules.len() - all.len();
     let why = patience.ended().unwrap_or("it was given up before");
-    all.extend((0..left).map(|_| not_looked_into(why)));
+    all.extend((0..left).map(|_| Err(why)));
     (all, (passed_over + left) as u64)
 }
 

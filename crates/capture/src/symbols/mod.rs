@@ -26,9 +26,10 @@ mod table;
 mod tests;
 mod texts;
 mod unpack;
+mod variables;
 
 pub use fault::Fault;
-pub use in_time::resolve_all;
+pub use in_time::{resolve_all, variables_of_all};
 pub use perf_map::{Names, PerfMap, Tail, Wanted};
 pub use places::FoundSymbol;
 pub(crate) use places::{module_slot, places, text_behind};
@@ -44,6 +45,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use table::{Sought, Table};
 use texts::Texts;
 use timesink_recording::words::{ModuleKind, SymbolSource};
 
@@ -304,9 +306,9 @@ impl Search<'_> {
         let stubs = plt::Stubs::read(self.elf, self.wanted)?;
         let full = self.full_table()?;
         let exports = if full.is_empty() {
-            table::Table::read(self.elf, true)?
+            Table::read(self.elf, true, Sought::Functions)?
         } else {
-            table::Table::default()
+            Table::default()
         };
         let go = if full.is_empty() {
             go::Names::read(self.elf)?
@@ -347,18 +349,9 @@ impl Search<'_> {
     }
 
     /// The debug file's symbol table, or the module's own, or the small one packed into it.
-    fn full_table(&self) -> Result<table::Table, Fault> {
+    fn full_table(&self) -> Result<Table, Fault> {
         let debug = self.debug.as_ref().map(|(debug, _)| debug);
-        for elf in debug.into_iter().chain([self.elf]) {
-            let table = table::Table::read(elf, false)?;
-            if !table.is_empty() {
-                return Ok(table);
-            }
-        }
-        match debug_files::mini(self.elf)? {
-            Some(mini) => table::Table::read(&mini, false),
-            None => Ok(table::Table::default()),
-        }
+        full_table(debug, self.elf, Sought::Functions)
     }
 
     fn ask_debug_information(
@@ -381,6 +374,20 @@ impl Search<'_> {
             return dwarf::answer(&sections, shared.as_ref(), &task, texts, answers);
         }
         Ok(())
+    }
+}
+
+/// The symbol table of the debug file, if there is one, or of the module, or the small one packed into that.
+fn full_table(debug: Option<&Elf>, own: &Elf, sought: Sought) -> Result<Table, Fault> {
+    for elf in debug.into_iter().chain([own]) {
+        let table = Table::read(elf, false, sought)?;
+        if !table.is_empty() {
+            return Ok(table);
+        }
+    }
+    match debug_files::mini(own)? {
+        Some(mini) => Table::read(&mini, false, sought),
+        None => Ok(Table::default()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Symbol tables: which function an address is in, by the names that the linker left.
+//! Symbol tables: which function or variable an address is in, by the names that the linker left.
 
 use super::elf::{text_at, Elf, Record};
 use super::fault::Fault;
@@ -11,6 +11,7 @@ const MOST_SYMBOLS: usize = 8 << 20;
 const NEARBY: usize = 64;
 
 const STT_NOTYPE: u8 = 0;
+const STT_OBJECT: u8 = 1;
 const STT_FUNC: u8 = 2;
 const STT_GNU_IFUNC: u8 = 10;
 const STB_GLOBAL: u8 = 1;
@@ -27,7 +28,14 @@ struct Symbol {
     function: bool,
 }
 
-/// The functions of one symbol table, by address.
+/// What is looked for in a symbol table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    Functions,
+    Variables,
+}
+
+/// The functions, or the variables, of one symbol table, by address.
 #[derive(Default)]
 pub(super) struct Table {
     symbols: Vec<Symbol>,
@@ -39,7 +47,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads one of the two tables; an empty one if it is not there.
-    pub(super) fn read(elf: &Elf, exports: bool) -> Result<Table, Fault> {
+    pub(super) fn read(elf: &Elf, exports: bool, sought: Sought) -> Result<Table, Fault> {
         let Some(section) = elf.symbol_table(exports) else {
             return Ok(Table::default());
         };
@@ -55,10 +63,16 @@ impl Table {
         let size = if elf.wide { 24 } else { 16 };
         let mut symbols: Vec<Symbol> = Vec::new();
         for record in bytes.chunks_exact(size) {
-            let symbol = symbol(Record(record), elf.wide);
-            let Some(symbol) = symbol.filter(|symbol| is_code(symbol, &names, &code)) else {
+            let Some(symbol) = symbol(Record(record), elf.wide, sought) else {
                 continue;
             };
+            let is_sought = match sought {
+                Sought::Functions => is_code(&symbol, &names, &code),
+                Sought::Variables => symbol.end > symbol.start,
+            };
+            if !is_sought {
+                continue;
+            }
             if symbols.len() == MOST_SYMBOLS {
                 return Err(Fault::TooLarge);
             }
@@ -103,6 +117,17 @@ impl Table {
         same.then(|| self.best_name(open.start..open.end, open.function))
     }
 
+    /// The name of the variable that an address is in, and where that begins.
+    pub(super) fn variable(&self, address: u64) -> Option<(&[u8], u64)> {
+        let after = self
+            .symbols
+            .partition_point(|symbol| symbol.start <= address);
+        let near = self.symbols[after.saturating_sub(NEARBY)..after].iter();
+        let symbol = near.rev().find(|symbol| address < symbol.end)?;
+        let name = self.best_name(symbol.start..symbol.end, symbol.function);
+        (!name.is_empty()).then_some((name, symbol.start))
+    }
+
     /// Of the names for the same stretch, the one that people know: fewest underscores in front, then
     /// the one that others may use, then the shortest. The kernel's library says `__vdso_` before names
     /// that the C library has too: that comes first.
@@ -139,11 +164,14 @@ impl Table {
     }
 }
 
-fn symbol(record: Record, wide: bool) -> Option<Symbol> {
+fn symbol(record: Record, wide: bool, sought: Sought) -> Option<Symbol> {
     let info = record.u8(if wide { 4 } else { 12 })?;
     let place = record.u16(if wide { 6 } else { 14 })?;
     let kind = info & 0xf;
-    let wanted = matches!(kind, STT_NOTYPE | STT_FUNC | STT_GNU_IFUNC);
+    let wanted = match sought {
+        Sought::Functions => matches!(kind, STT_NOTYPE | STT_FUNC | STT_GNU_IFUNC),
+        Sought::Variables => kind == STT_OBJECT,
+    };
     if !wanted || place == SHN_UNDEF || place == SHN_ABS {
         return None;
     }
@@ -155,7 +183,7 @@ fn symbol(record: Record, wide: bool) -> Option<Symbol> {
         name: record.u32(0)?,
         // A weak name is as good as a global one: `write` is weak, `__write` is not.
         global: info >> 4 >= STB_GLOBAL,
-        function: kind != STT_NOTYPE,
+        function: matches!(kind, STT_FUNC | STT_GNU_IFUNC),
     })
 }
 

@@ -205,14 +205,15 @@ impl Unwinder {
         let lookup = address.wrapping_sub(back);
         let in_image = mapping.map_or(lookup, |m| m.in_image(lookup));
         Frame {
-            module: mapping.map(|m| self.intern(&m.image)),
+            module: mapping.map(|m| self.module(&m.image)),
             address: in_image.wrapping_add(back),
             exact,
             frame_pointer: 0,
         }
     }
 
-    fn intern(&mut self, image: &Arc<Image>) -> ModuleIndex {
+    /// The index of an image among the modules.
+    pub fn module(&mut self, image: &Arc<Image>) -> ModuleIndex {
         let serial = image.serial() as usize;
         if serial >= self.indices.len() {
             self.indices.resize(serial + 1, None);

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::last_part;
 use timesink_analysis::facts::starts::Start;
-use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::replay::{What, STARTS};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
@@ -16,7 +15,7 @@ use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 use crate::shells::{self, SHELLS};
-use crate::start_up::StartUp;
+use crate::start_up::{at_work, StartUp};
 
 pub static RULE: Rule = Rule {
     name: "child-per-item",
@@ -170,7 +169,7 @@ fn starting(inquiry: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<Proce
         return f64::from(u8::from(cpu as f64 <= most && life as f64 <= most * 10.0));
     }
     if let Some(start_up) = StartUp::of(inquiry, processes) {
-        return start_up.share * working(inquiry, processes);
+        return start_up.share * at_work(inquiry, processes);
     }
     let starts = inquiry.facts.starts.iter();
     let starts = || {
@@ -185,35 +184,6 @@ fn starting(inquiry: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<Proce
     let lives = lives(inquiry, processes.iter().copied()).into_iter();
     let all = forks.chain(lives).fold(0, u64::saturating_add);
     costs as f64 / all.max(1) as f64
-}
-
-/// Of what these processes do, the share that is not waiting for what has nothing to do with their start: a child that sleeps
-/// for a second is not slow to start. How long they stood in line for a CPU, or waited for children of their own, says
-/// nothing.
-fn working(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> f64 {
-    let threads = inquiry.facts.ledger.threads.iter();
-    let own = threads.filter(|thread| processes.contains(&thread.row.process));
-    let (mut working, mut waiting) = (0u64, 0u64);
-    for cause in own.flat_map(|thread| &thread.causes) {
-        let sum = match (cause.key.account, cause.key.kind) {
-            (Account::Cpu, _) => &mut working,
-            (
-                Account::Wait,
-                Kind::As(
-                    Detail::DiskRead
-                    | Detail::PageFault
-                    | Detail::Exec
-                    | Detail::KernelLock
-                    | Detail::Exit,
-                ),
-            ) => &mut working,
-            (Account::Wait, Kind::As(Detail::Child | Detail::Vfork | Detail::Creation)) => continue,
-            (Account::Wait, _) => &mut waiting,
-            (Account::Ready | Account::Tracer | Account::Lost, _) => continue,
-        };
-        *sum = sum.saturating_add(cause.ns);
-    }
-    working as f64 / working.saturating_add(waiting).max(1) as f64
 }
 
 /// The one in the middle.

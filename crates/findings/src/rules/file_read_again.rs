@@ -114,8 +114,12 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     for one in alone {
         together.entry(one.process).or_default().push(one);
     }
-    let together = together.into_values().filter(|files| files.len() > 1);
-    suspects.extend(together.filter_map(|files| by_one(unchanged(inquiry, files))));
+    // Where but one of them did not change, that is told alone.
+    let together = together
+        .into_values()
+        .map(|files| unchanged(inquiry, files));
+    let together = together.filter(|files| files.len() > 1);
+    suspects.extend(together.filter_map(by_one));
     // A program that is started for each question loads it once in each process.
     let uses = &inquiry
         .facts

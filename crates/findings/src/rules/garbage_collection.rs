@@ -50,6 +50,11 @@ const LEFT: (f64, f64) = (0.45, 0.0);
 /// Where CPython takes itself down.
 const AT_EXIT: [&str; 2] = ["Py_FinalizeEx", "_Py_Finalize"];
 
+/// What `gc.collect()` is in CPython.
+const ASKS: &str = "gc_collect";
+const WITHOUT_ASKING: &str =
+    "call gc.collect() less often, or not at all: the collector runs by itself as objects are made";
+
 /// A runtime's collector.
 struct Collector {
     what: &'static str,
@@ -142,22 +147,47 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     if !is_short(inquiry, collector, &found) {
         return None;
     }
-    let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
+    let asked = asked_for(inquiry, collector, &found);
+    let fix = match asked {
+        true => Fix::Change(found.scaled(0.0)),
+        false => Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]),
+    };
     let title = say![
         collector.what,
         " spends ",
         Piece::Time(ns),
-        " of the critical path in garbage collection"
+        match asked {
+            true => " of the critical path in garbage collection that gc.collect() asks for",
+            false => " of the critical path in garbage collection",
+        }
     ];
     let suspect = found
         .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in its collector"
-        ])
+        ]);
+    if asked {
+        return Some(suspect.advised(WITHOUT_ASKING.to_owned()));
+    }
+    let suspect = suspect
         .advised(format!("give the collector more memory ({}); allocate fewer objects, or keep numbers in numeric arrays", collector.room))
         .told(say!["to give it more memory: ", collector.room]);
     Some(suspect)
+}
+
+/// Whether most of it is asked for by the program: in CPython that is one function.
+fn asked_for(inquiry: &Inquiry<'_>, collector: &Collector, found: &InCode) -> bool {
+    let asks = named(inquiry, collector, &[ASKS]);
+    let passes = |stack| {
+        let functions = inquiry.stacks.code.functions_of(stack);
+        functions
+            .iter()
+            .any(|function| asks.functions.contains(function))
+    };
+    let asked = found.stacks.iter().filter(|on| passes(on.stack));
+    let asked_ns: u64 = asked.map(|on| on.ns).sum();
+    2 * asked_ns > found.ns()
 }
 
 /// All that collectors do: it goes with the values that they collect.

@@ -73,6 +73,9 @@ fn stretches(
 fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
     let turns = exchange.turns();
     let bursts = exchange.bursts();
+    if exchange.is_one_way() {
+        return None;
+    }
     if (turns as f64) < RULE.limit(inquiry, &limits::TURNS)
         || bursts
             .iter()

@@ -44,6 +44,12 @@ fn repeated_stat() {
     pair("repeated-stat");
 }
 
+/// A folder listed for each job that is taken from it, and once for all of them.
+#[test]
+fn directory_listed_again() {
+    pair("directory-listed-again");
+}
+
 /// Lines flushed one by one, and lines written when the buffer is full.
 #[test]
 fn line_flushed_output() {

@@ -14,6 +14,17 @@ fn spinning_lock() {
     pair("spinning-lock");
 }
 
+/// A lock that four threads take for each word, and once for all of them; in C and in Go.
+#[test]
+fn lock_per_item() {
+    pair("lock-per-item");
+}
+
+#[test]
+fn lock_per_item_of_go() {
+    pair_of_go("lock-per-item");
+}
+
 /// Jobs given to a pool one at a time, and all at once.
 #[test]
 fn jobs_one_at_a_time() {

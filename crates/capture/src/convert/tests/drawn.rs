@@ -7,6 +7,7 @@
 //! lost turns 3                        # the kernel's side counted so many lost: turns, waits, samples
 //! until 10ms                          # the recording's end; `killed`: it was never told
 //! module 1 jit /memory                # its names are told by `made 1 0x10 name`
+//! loaded 1 by main 0x1000..0x9000 moved 0x1000 # a process has the file of module 1 there
 //! thread main                         # was there before; `at TIME` if it came in later
 //! thread worker of main at 1ms        # made by another: thread, process or vfork; `born TIME` if it was seen late
 //!
@@ -215,6 +216,22 @@ impl Drawn {
                 build_id: String::new(),
                 stamp: None,
             }),
+            "loaded" => {
+                let module = number(&mut words);
+                assert_eq!(word(&mut words), "by");
+                let pid = self.thread(&word(&mut words)).pid;
+                let range = word(&mut words);
+                let (start, end) = range.split_once("..").expect("FROM..TO");
+                assert_eq!(word(&mut words), "moved");
+                self.notes.push(Note::Loaded {
+                    pid,
+                    at: ZERO as u64,
+                    module,
+                    moved: hexadecimal(&word(&mut words)),
+                    start: hexadecimal(start),
+                    end: hexadecimal(end),
+                });
+            }
             "made" => self.notes.push(Note::Made {
                 module: number(&mut words),
                 names: vec![(hexadecimal(&word(&mut words)), word(&mut words))],

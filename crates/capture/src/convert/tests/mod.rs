@@ -574,3 +574,25 @@ fn turns_end_with_the_program() {
          turn main 1ms..4ms task 1",
     );
 }
+
+/// A lock in the memory of a file is told by the file and the place in it, where no table knows the variable. One elsewhere has its
+/// address, and so has one where a process had two files, one after the other.
+#[test]
+fn locks_of_files() {
+    becomes(
+        r#"until 10ms
+         module 1 file /lib/libx.so.6
+         module 2 file /bin/a
+         module 3 file /bin/b
+         thread main
+         loaded 1 by main 0x1000..0x9000 moved 0x1000
+         loaded 2 by main 0x20000..0x24000 moved 0x20000
+         loaded 3 by main 0x22000..0x26000 moved 0x22000
+         main: run 0..1ms wait ..2ms call futex object futex 4160 contended
+         main: run 2ms..3ms wait ..4ms call futex object futex 64 contended
+         main: run 4ms..5ms wait ..6ms call futex object futex 143360 contended
+         main: end 6ms..10ms alive"#,
+        r#"main: cpu 0..1ms | wait ..2ms lock "libx.so.6+0x40" | cpu ..3ms | wait ..4ms lock "futex 0x40"
+                | cpu ..5ms | wait ..6ms lock "futex 0x23000" | cpu ..10ms"#,
+    );
+}

@@ -127,6 +127,7 @@ fn is_from(inquiry: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
         From::Template(start) => function.name.starts_with(start),
         From::Compiled => function.language == Language::Native && is_named,
         From::Java => function.language == Language::Java && is_named,
+        From::Php => function.language == Language::Php && is_named,
         From::Kernel => function.language == Language::Kernel && is_named,
         From::Source(end) => {
             // `JSONEncoder.encode` of Python 3.11 and newer is `encode` of those before.

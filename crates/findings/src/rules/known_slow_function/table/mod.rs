@@ -11,6 +11,8 @@ mod java;
 mod javascript;
 mod kernel;
 mod native;
+mod passwords;
+mod php;
 mod python;
 
 /// One way to do something, and a faster one.
@@ -50,6 +52,8 @@ pub enum From {
     Compiled,
     /// Methods of Java, by their full names.
     Java,
+    /// Functions that PHP has itself.
+    Php,
     Kernel,
 }
 
@@ -74,7 +78,9 @@ pub fn is_tool(program: &str, library: &str) -> bool {
 }
 
 pub static TABLES: &[&Measured] = &[
+    &passwords::TABLE,
     &native::TABLE,
+    &php::TABLE,
     &python::TABLE,
     &go::TABLE,
     &java::TABLE,
