@@ -3,9 +3,9 @@
 //!
 //! Told by the names of functions, so a process without them, or with broken stacks, is taken to be working.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::ledger::{Account, Kind, ThreadLedger};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
@@ -117,10 +117,14 @@ impl StartUp {
 /// for a second is not slow to start. How long they stood in line for a CPU, or waited for children of their own, says
 /// nothing.
 pub fn at_work(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> f64 {
+    // Threads of a pool that have nothing to do wait for all of it.
+    let mut mains: BTreeMap<ProcessId, &ThreadLedger> = BTreeMap::new();
     let threads = inquiry.facts.ledger.threads.iter();
-    let own = threads.filter(|thread| processes.contains(&thread.row.process));
+    for thread in threads.filter(|thread| processes.contains(&thread.row.process)) {
+        mains.entry(thread.row.process).or_insert(thread);
+    }
     let (mut working, mut waiting) = (0u64, 0u64);
-    for cause in own.flat_map(|thread| &thread.causes) {
+    for cause in mains.values().flat_map(|thread| &thread.causes) {
         let sum = match (cause.key.account, cause.key.kind) {
             (Account::Cpu, _) => &mut working,
             (

@@ -6,6 +6,7 @@ use timesink_analysis::facts::last_part;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::timeline::pools::{over, work_ns, Pool};
 use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Example, Fix, Limit, Rule, Suspect, Weight};
@@ -216,6 +217,10 @@ fn suspect(
     if gap > RULE.limit(inquiry, &limits::GAP) {
         return None;
     }
+    let slots = run.iter().map(|&at| pool.members[at]);
+    if matches!(workers, Workers::Threads) && 2 * idle_ns(inquiry, slots) > lives {
+        return None;
+    }
     let process = pool.process(inquiry.timeline);
     let count = run.len() as u64;
     let mut processes: BTreeSet<ProcessId> = rows().map(|row| row.process).collect();
@@ -263,6 +268,18 @@ fn suspect(
         Workers::Runs { .. } => suspect.advised(SEVERAL.to_owned()),
         Workers::Threads | Workers::Copies => suspect,
     })
+}
+
+/// How long these threads wait for something that does not come until their time is over: a server that looks now and then whether it is to
+/// end has nothing to do, and five of them after each other are five tests.
+fn idle_ns(inquiry: &Inquiry<'_>, slots: impl Iterator<Item = usize>) -> u64 {
+    let spans = slots.flat_map(|slot| inquiry.timeline.indexed(slot));
+    let idle = spans.filter(|(_, span)| {
+        span.state == State::Wait
+            && span.detail != Detail::Sleep
+            && span.wake_source == Some(WakeSource::Timer)
+    });
+    idle.map(|(_, span)| span.t1.since(span.t0)).sum()
 }
 
 fn title(process: ProcessId, workers: &Workers, count: u64) -> Sentence {

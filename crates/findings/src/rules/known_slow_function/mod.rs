@@ -52,9 +52,19 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let each = TABLES
         .iter()
         .flat_map(|table| table.slow.iter().map(|slow| (table.on, slow)));
-    each.filter_map(|(on, slow)| suspect(inquiry, slow, on))
-        .collect()
+    let told = each.filter_map(|(on, slow)| Some((slow, suspect(inquiry, slow, on)?)));
+    let mut told: Vec<(&Slow, Suspect)> = told.collect();
+    // A checksum of what is compressed or decompressed goes with that.
+    let packs = |slow: &Slow| PACKING.iter().any(|name| slow.functions.contains(name));
+    if told.iter().any(|(slow, _)| packs(slow)) {
+        told.retain(|(slow, _)| !slow.functions.contains(&CHECKSUM));
+    }
+    told.into_iter().map(|(_, suspect)| suspect).collect()
 }
+
+/// Functions of zlib: what packs and unpacks, and the checksum of that.
+const PACKING: [&str; 2] = ["deflate", "inflate"];
+const CHECKSUM: &str = "crc32";
 
 fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspect> {
     let mut found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
