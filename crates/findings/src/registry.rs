@@ -48,6 +48,7 @@ pub static RULES: &[&Rule] = &[
     &retry_back_off::RULE,
     &fixed_delay::RULE,
     &linger_at_exit::RULE,
+    &slow_shutdown::RULE,
     &waits_one_after_another::RULE,
     &responses_one_by_one::RULE,
     &paced::RULE,

@@ -72,6 +72,7 @@ pub mod rewritten_whole;
 pub mod round_trips;
 pub mod shell_between;
 pub mod sleep_polling;
+pub mod slow_shutdown;
 pub mod small_transfers;
 pub mod spinning_lock;
 pub mod starved_writer;

@@ -10,6 +10,22 @@ fn known_slow_function() {
     pair_of_python("known-slow-function");
 }
 
+/// A program in Python with its profiler left on, and without.
+#[test]
+fn left_on() {
+    let script = root().join("tests/live/programs/rules/left-on.py");
+    let script = script.to_str().expect("its path");
+    let profiled = [
+        "/usr/bin/python3",
+        "-m",
+        "cProfile",
+        "-o",
+        "/dev/null",
+        script,
+    ];
+    pair_of("left-on", &[], &profiled, &["/usr/bin/python3", script]);
+}
+
 /// The CPU time of a thread read for each item, and once.
 #[test]
 fn clock_calls() {

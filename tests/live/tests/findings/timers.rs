@@ -1,11 +1,19 @@
 //! Rules about times that somebody set.
 
-use timesink_live::{pair, pair_of_erlang, pair_of_go, pair_of_ruby, pair_with_peer};
+use timesink_live::{
+    pair, pair_of_erlang, pair_of_go, pair_of_python, pair_of_ruby, pair_with_peer,
+};
 
 /// Time-outs that end waits, and such that do not.
 #[test]
 fn expired_timeouts() {
     pair_with_peer("expired-timeouts", 1);
+}
+
+/// Servers in threads that look twice a second whether they are to end, and such that look often.
+#[test]
+fn slow_shutdown() {
+    pair_of_python("slow-shutdown");
 }
 
 /// Pauses of one length, and of many.
