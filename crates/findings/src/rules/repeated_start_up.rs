@@ -61,27 +61,27 @@ mod limits {
 const MOSTLY_AT_WORK: f64 = 0.5;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut pairs: BTreeMap<(ProcessId, ProcessId), Vec<&Start>> = BTreeMap::new();
+    // An interpreter is started for each of several scripts, too: `node --test` starts one for each file of tests.
+    let mut pairs: BTreeMap<(ProcessId, &str), Vec<&Start>> = BTreeMap::new();
     for start in inquiry.facts.starts.iter().filter(|start| start.execs > 0) {
         if let Some(parent) = start.parent {
-            let pair = (
-                inquiry.programs.first(parent),
-                inquiry.programs.first(start.process),
-            );
+            let pair = (inquiry.programs.first(parent), start.executable.as_str());
             pairs.entry(pair).or_default().push(start);
         }
     }
     let pairs = pairs.into_iter();
     let many =
         pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
-    many.filter_map(|((parent, program), starts)| suspect(inquiry, parent, program, &starts))
-        .collect()
+    many.filter_map(|((parent, executable), starts)| {
+        suspect(inquiry, parent, last_part(executable), &starts)
+    })
+    .collect()
 }
 
 fn suspect(
     inquiry: &Inquiry<'_>,
     parent: ProcessId,
-    program: ProcessId,
+    interpreter: &str,
     starts: &[&Start],
 ) -> Option<Suspect> {
     let processes: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
@@ -93,8 +93,10 @@ fn suspect(
     }
     let count = starts.len() as u64;
     let cpu = inquiry.cpu_ns(&processes);
+    let programs = processes.iter().map(|&one| inquiry.programs.first(one));
+    let programs: BTreeSet<ProcessId> = programs.collect();
     let causes = inquiry.causes(|key| {
-        inquiry.same_program(key.process, program)
+        programs.contains(&inquiry.programs.first(key.process))
             || (inquiry.same_program(key.process, parent)
                 && matches!(
                     key.detail,
@@ -107,7 +109,6 @@ fn suspect(
     let kept = 1.0 - start_up.share * spared;
     let started = (cpu as f64 * start_up.share) as u64;
     let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
-    let interpreter = last_part(inquiry.program(program).unwrap_or_default());
     let title = say![
         Piece::Name(interpreter.to_owned()),
         " is started ",

@@ -49,9 +49,15 @@ mod limits {
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+    let ledger = &inquiry.facts.ledger;
+    let main = ledger.main.and_then(|main| ledger.threads.get(main));
+    let main = main.map(|main| main.row.thread);
+    // The path ends in the main thread: what that looks for, nobody waits for.
     let looks = |span: &Span| {
         let listens = |object| sockets.role(object) == Some(Role::Listening);
-        span.wake_source == Some(WakeSource::Timer) && span.object().is_some_and(listens)
+        Some(span.thread) != main
+            && span.wake_source == Some(WakeSource::Timer)
+            && span.object().is_some_and(listens)
     };
     let mut processes: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
     for (at, span) in inquiry
