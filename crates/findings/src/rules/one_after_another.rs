@@ -276,7 +276,7 @@ fn idle_ns(inquiry: &Inquiry<'_>, slots: impl Iterator<Item = usize>) -> u64 {
     let spans = slots.flat_map(|slot| inquiry.timeline.indexed(slot));
     let idle = spans.filter(|(_, span)| {
         span.state == State::Wait
-            && span.detail != Detail::Sleep
+            && matches!(span.detail, Detail::Poll | Detail::NetworkReceive)
             && span.wake_source == Some(WakeSource::Timer)
     });
     idle.map(|(_, span)| span.t1.since(span.t0)).sum()
