@@ -302,6 +302,13 @@ def csv_in_python():
     ]
 
 
+def series_items():
+    import pandas
+    frame = pandas.DataFrame(ROWS)[["id", "name"]]
+    rows, tuples = [row for _, row in frame.iterrows()], list(frame.itertuples())
+    return lambda: [row["id"] for row in rows], [lambda: [row.id for row in tuples]]
+
+
 def polars_elements():
     import polars
     frame = polars.DataFrame({"v": [r["at"]["x"] for r in ROWS] * 50})
@@ -385,7 +392,7 @@ FORMS = {
     form.__name__: form
     for form in (
         pandas_rows, pandas_apply, dateutil_parse, similarity, soup, html5, schema, dict_reader, workbook, means, deviations, pixels, as_dict,
-        who_calls, np_append, csv_in_python, polars_elements, literal_eval, pretty, xz, unxz, bzip2, jinja_template, boto_client, http_client, tls_context, signatures, type_hints,
+        who_calls, np_append, csv_in_python, series_items, polars_elements, literal_eval, pretty, xz, unxz, bzip2, jinja_template, boto_client, http_client, tls_context, signatures, type_hints,
     )
 }
 

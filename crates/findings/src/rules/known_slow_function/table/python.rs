@@ -23,6 +23,13 @@ pub static TABLE: Measured = Measured {
         gain: Times(12.2, 13.5),
     },
     Slow {
+        what: "taking values out of pandas' rows one by one (Series.__getitem__)",
+        from: From::Source("/pandas/core/series.py"),
+        functions: &["__getitem__"],
+        instead: "whole columns, or the rows of itertuples",
+        gain: Times(71.3, LEFT_OUT),
+    },
+    Slow {
         what: "calling a function of Python for each value (map_elements of polars)",
         from: From::Source("/polars/series/series.py"),
         functions: &["map_elements"],
