@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::launch::Identity;
 use crate::patience::Patience;
 use crate::probes::{self, events as e, Event};
-use crate::spool::{self, BeginNote, EndNote, Entry, Note, SpoolEnding, SpoolReader};
+use crate::spool::{self, BeginNote, EndNote, Entry, LoadedModule, Note, SpoolEnding, SpoolReader};
 use crate::user_folder::user_folder;
 
 use calls::Calls;
@@ -49,7 +49,6 @@ use spans::{Context, Timing};
 use stacks::{Naming, StackRows, ToldFunction, ToldModule};
 use tags::Tags;
 use tasks::Tasks;
-use variables::LoadedModule;
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -295,21 +294,7 @@ impl Notes {
                 };
                 self.modules.insert(module, told);
             }
-            Note::Loaded {
-                pid,
-                at,
-                module,
-                moved,
-                start,
-                end,
-            } => self.loaded.push(LoadedModule {
-                pid,
-                at,
-                module,
-                moved,
-                start,
-                end,
-            }),
+            Note::Loaded(loaded) => self.loaded.push(loaded),
             Note::Code {
                 code,
                 function,

@@ -4,22 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use timesink_recording::ProcessId;
 
+use crate::spool::LoadedModule;
 use crate::symbols::{self, Symbols};
 
 use super::lives::Lives;
 use super::objects::Objects;
 use super::stacks::{Naming, ToldModule};
-
-/// The file of a module as a process has it.
-#[derive(Debug, Clone, Copy)]
-pub struct LoadedModule {
-    pub pid: u32,
-    pub at: u64,
-    pub module: u32,
-    pub moved: u64,
-    pub start: u64,
-    pub end: u64,
-}
 
 /// Gives locks their names, as far as there is patience to look for them.
 pub fn name_locks(

@@ -27,7 +27,7 @@ use crate::record::recognised::Sides;
 use crate::record::remembered::Remembered;
 use crate::record::scripts::Scripts;
 use crate::record::tagged::TaggedProcesses;
-use crate::spool::{Note, Writer};
+use crate::spool::{LoadedModule, Note, Writer};
 use crate::unwind::{self, Ending, Frame, Goroutine, ModuleIndex, Piece, Registers, Unwinder};
 
 /// A frame under its caller.
@@ -484,14 +484,14 @@ impl LiveStacks {
         for file in self.loaded.newly(pid, space) {
             let index = self.unwinder.module(&file.image);
             let module = self.module(index, None, spool);
-            spool.note(&Note::Loaded {
+            spool.note(&Note::Loaded(LoadedModule {
                 pid,
                 at: stack.head.t,
                 module,
                 moved: file.moved,
                 start: file.start,
                 end: file.end,
-            });
+            }));
         }
     }
 

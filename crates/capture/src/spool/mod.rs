@@ -91,6 +91,18 @@ pub struct EndNote {
     pub recorder_cpu_ns: Option<u64>,
 }
 
+/// The file of a module as a process has it: from `start` to `end`, by `moved` beyond the addresses that the file counts by.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct LoadedModule {
+    pub pid: u32,
+    /// When it was seen.
+    pub at: u64,
+    pub module: u32,
+    pub moved: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
 /// An entry of our own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Note {
@@ -115,16 +127,7 @@ pub enum Note {
         /// Inode, size and time of change of the file.
         stamp: Option<(u64, u64, i64)>,
     },
-    /// A process has the file of a module from `start` to `end`, by `moved` beyond the addresses that the file counts by.
-    Loaded {
-        pid: u32,
-        /// When it was seen.
-        at: u64,
-        module: u32,
-        moved: u64,
-        start: u64,
-        end: u64,
-    },
+    Loaded(LoadedModule),
     /// What a map says of code that a runtime made, by address.
     Made {
         module: u32,

@@ -78,6 +78,21 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     .collect()
 }
 
+/// What of the path these processes are, and their parent's waiting for them.
+fn weight(inquiry: &Inquiry<'_>, parent: ProcessId, processes: &BTreeSet<ProcessId>) -> Weight {
+    let programs = processes.iter().map(|&one| inquiry.programs.first(one));
+    let programs: BTreeSet<ProcessId> = programs.collect();
+    let causes = inquiry.causes(|key| {
+        programs.contains(&inquiry.programs.first(key.process))
+            || (inquiry.same_program(key.process, parent)
+                && matches!(
+                    key.detail,
+                    Some(Detail::Child | Detail::Vfork | Detail::Creation)
+                ))
+    });
+    Weight::within(causes, inquiry.cpu_ns(processes))
+}
+
 fn suspect(
     inquiry: &Inquiry<'_>,
     parent: ProcessId,
@@ -92,22 +107,12 @@ fn suspect(
         return None;
     }
     let count = starts.len() as u64;
-    let cpu = inquiry.cpu_ns(&processes);
-    let programs = processes.iter().map(|&one| inquiry.programs.first(one));
-    let programs: BTreeSet<ProcessId> = programs.collect();
-    let causes = inquiry.causes(|key| {
-        programs.contains(&inquiry.programs.first(key.process))
-            || (inquiry.same_program(key.process, parent)
-                && matches!(
-                    key.detail,
-                    Some(Detail::Child | Detail::Vfork | Detail::Creation)
-                ))
-    });
+    let weight = weight(inquiry, parent, &processes);
     // The first one has to start in any case. What they sleep, or wait for each other or for peers, is no start-up.
     let at_work = at_work(inquiry, &processes);
     let spared = at_work * (1.0 - 1.0 / count.max(1) as f64);
     let kept = 1.0 - start_up.share * spared;
-    let started = (cpu as f64 * start_up.share) as u64;
+    let started = (inquiry.cpu_ns(&processes) as f64 * start_up.share) as u64;
     let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
     let title = say![
         Piece::Name(interpreter.to_owned()),
@@ -123,7 +128,7 @@ fn suspect(
         Fix::scaled(What::All, processes, kept).changes(),
         Fix::scaled(What::All, all, 1.0 - spared).changes(),
     );
-    let suspect = Suspect::new(title, fix, Weight::within(causes, cpu));
+    let suspect = Suspect::new(title, fix, weight);
     let suspect = match at_work < MOSTLY_AT_WORK {
         true => suspect,
         false => suspect

@@ -76,7 +76,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, spans: BTreeSet<usize>) -> Option<Suspect> {
-    let picked = Picked::of(inquiry, process, spans.into_iter());
+    let picked = Picked::of(inquiry, process, spans);
     let waits = picked.waits(inquiry);
     let kinds: BTreeSet<_> = waits
         .map(|span| (Some(span.detail), span.object()))

@@ -39,7 +39,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 use crate::patience::Patience;
 use crate::probes::events as e;
-use crate::spool::{BeginNote, EndNote, EventCosts, Note, Writer};
+use crate::spool::{BeginNote, EndNote, EventCosts, LoadedModule, Note, Writer};
 
 /// The recording's first moment, by the probes' clock.
 const ZERO: i64 = 1_000_000_000;
@@ -223,14 +223,14 @@ impl Drawn {
                 let range = word(&mut words);
                 let (start, end) = range.split_once("..").expect("FROM..TO");
                 assert_eq!(word(&mut words), "moved");
-                self.notes.push(Note::Loaded {
+                self.notes.push(Note::Loaded(LoadedModule {
                     pid,
                     at: ZERO as u64,
                     module,
                     moved: hexadecimal(&word(&mut words)),
                     start: hexadecimal(start),
                     end: hexadecimal(end),
-                });
+                }));
             }
             "made" => self.notes.push(Note::Made {
                 module: number(&mut words),
