@@ -184,10 +184,9 @@ fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
     };
     let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST), sent)?;
     // Something was sent just before it, and may be answered. Where waits were lost that is not known of a loop of events.
-    let is_lost = inquiry.has_lost(LossKind::Waits)
-        && spans[rest.clone()]
-            .iter()
-            .any(|span| span.detail == Detail::Poll);
+    let is_poll =
+        |at: usize| spans[at].detail == Detail::Poll || inquiry.timeline.was_poll(first + at);
+    let is_lost = inquiry.has_lost(LossKind::Waits) && rest.clone().any(is_poll);
     if is_lost || rest.clone().any(sent) {
         return None;
     }

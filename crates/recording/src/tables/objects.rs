@@ -11,7 +11,8 @@ table! {
         object: ObjectId,
         /// What it is.
         kind: ObjectKind,
-        /// A short text that identifies it to a person: a path, `10.0.0.1:5432`, `pipe 1234`.
+        /// A short text that identifies it to a person: a path, `10.0.0.1:5432`, `pipe 1234`; of a futex in a variable with a symbol
+        /// that variable, as `cache+0x8` (8 bytes into it), else in a program or library that file and the offset.
         label: String,
         /// The full path, for files, directories, devices and named sockets.
         path: Option<String>,
