@@ -12,8 +12,22 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Unit, Weight};
 use crate::sentence::Sentence;
+
+/// What is told of functions takes so much of the path at least.
+pub static SHARE: Limit = Limit {
+    name: "share",
+    value: 0.1,
+    unit: Unit::Share,
+    means: "minimum share of the critical path in it",
+};
+pub static MS: Limit = Limit {
+    name: "time",
+    value: 50.0,
+    unit: Unit::Milliseconds,
+    means: "minimum time in it",
+};
 
 /// Functions of a recording, and the stacks of the path that pass through them.
 #[derive(Clone, Debug, Default)]

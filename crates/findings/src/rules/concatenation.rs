@@ -12,7 +12,7 @@ use timesink_analysis::stacks::{Function, FunctionIx};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::memory::is_fault;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     why: "Strings do not change: to append to one, a new one is made, and all that was there is copied. For each piece the amount is larger, so it grows with the square of the number of pieces, and the old strings are left to the garbage collector.",
     advice: "collect the pieces in a buffer that grows (strings.Builder in Go, StringBuilder in Java), and make one string of it at the end",
     wrong_if: "each string is made once, of a few long pieces",
-    limits: &[&limits::SHARE, &limits::MS, &limits::LONG],
+    limits: &[&limits::SHARE, &in_code::MS, &limits::LONG],
     blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
@@ -41,12 +41,6 @@ mod limits {
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path in making strings of others, by one function",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time in it",
     };
     pub static LONG: Limit = Limit {
         name: "long",
@@ -120,7 +114,7 @@ fn suspect(
     found: &InCode,
     all_ns: u64,
 ) -> Option<Suspect> {
-    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &in_code::MS)?;
     let for_length = found.stacks.iter().filter(|on| is_for_length(inquiry, on));
     let for_length = for_length.fold(0u64, |sum, on| sum.saturating_add(on.ns));
     let long = for_length as f64 / ns.max(1) as f64;
@@ -137,7 +131,7 @@ fn suspect(
             inquiry,
             &RULE,
             &limits::SHARE,
-            &limits::MS,
+            &in_code::MS,
             title,
             fix(inquiry, found, ns as f64 / all_ns.max(1) as f64),
         )

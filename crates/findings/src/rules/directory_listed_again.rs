@@ -1,6 +1,6 @@
 //! A directory that is read from beginning to end again and again, to find what is new or to find one entry.
 
-use std::collections::btree_map::Entry;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::stacks::FunctionIx;
@@ -55,13 +55,10 @@ const OPENS: [&str; 3] = ["openat", "open", "openat2"];
 const FUNCTIONS: [&str; 3] = ["__x64_sys_getdents64", "__x64_sys_getdents", "iterate_dir"];
 
 /// A directory that a process opens and lists.
-#[derive(Clone, Copy)]
 struct Listed {
     process: ProcessId,
     directory: ObjectId,
     times: u64,
-    /// How many more of them it lists again and again.
-    others: u64,
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
@@ -69,22 +66,14 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     if lists.stacks.is_empty() {
         return Vec::new();
     }
-    let mut most: BTreeMap<ProcessId, Listed> = BTreeMap::new();
-    let often = listed(inquiry).into_iter();
-    for one in often.filter(|one| one.times as f64 >= RULE.limit(inquiry, &limits::TIMES)) {
-        match most.entry(one.process) {
-            Entry::Vacant(free) => drop(free.insert(one)),
-            Entry::Occupied(mut kept) => {
-                let others = kept.get().others + 1;
-                let more = one.times > kept.get().times;
-                let kept = kept.get_mut();
-                *kept = if more { one } else { *kept };
-                kept.others = others;
-            }
+    let mut often: BTreeMap<ProcessId, Vec<Listed>> = BTreeMap::new();
+    for one in listed(inquiry) {
+        if one.times as f64 >= RULE.limit(inquiry, &limits::TIMES) {
+            often.entry(one.process).or_default().push(one);
         }
     }
     let made = MadeCalls::all(inquiry, &LISTS).into_iter();
-    made.filter_map(|made| suspect(inquiry, &made, most.get(&made.process)?, &lists))
+    made.filter_map(|made| suspect(inquiry, &made, often.get(&made.process)?, &lists))
         .collect()
 }
 
@@ -113,7 +102,6 @@ fn listed(inquiry: &Inquiry<'_>) -> Vec<Listed> {
         process,
         directory,
         times,
-        others: 0,
     })
     .collect()
 }
@@ -121,13 +109,15 @@ fn listed(inquiry: &Inquiry<'_>) -> Vec<Listed> {
 fn suspect(
     inquiry: &Inquiry<'_>,
     made: &MadeCalls,
-    listed: &Listed,
+    often: &[Listed],
     lists: &InCode,
 ) -> Option<Suspect> {
+    let most = |one: &&Listed| (one.times, Reverse(one.directory));
+    let listed = often.iter().max_by_key(most)?;
     let lists = lists.clone().in_program(inquiry, made.process);
     let (_, share) = lists.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let mut title = say![made.process, " lists the directory ", listed.directory];
-    title.0.extend(match listed.others {
+    title.0.extend(match often.len() as u64 - 1 {
         0 => say![" "].0,
         others => say![" and ", Piece::Count(others), " more "].0,
     });

@@ -7,7 +7,7 @@
 
 use timesink_analysis::replay::{Change, How, What};
 
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     why: "Each collection scans all live objects, however few of them have changed. The less memory there is between two collections, the more of them there are.",
     advice: "give the collector more memory; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
-    limits: &[&limits::SHARE, &limits::MS],
+    limits: &[&limits::SHARE, &in_code::MS],
     blames: Blames::Runtime,
     needs: &[Need::Stacks],
     ask,
@@ -34,12 +34,6 @@ mod limits {
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path in the collector",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time in it",
     };
 }
 
@@ -143,7 +137,7 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     let found = named(inquiry, collector, collector.functions);
     // What is collected at the very end has no threshold, and goes with all the rest that ends then.
     let found = found.without_stacks_through(inquiry, &AT_EXIT);
-    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &in_code::MS)?;
     if !is_short(inquiry, collector, &found) {
         return None;
     }
@@ -157,12 +151,12 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
         " spends ",
         Piece::Time(ns),
         match asked {
-            true => " of the critical path in garbage collection that gc.collect() asks for",
+            true => " of the critical path in garbage collection forced by gc.collect()",
             false => " of the critical path in garbage collection",
         }
     ];
     let suspect = found
-        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &in_code::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in its collector"

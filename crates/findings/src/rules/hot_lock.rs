@@ -12,7 +12,7 @@ use timesink_recording::words::{Detail, Language, State};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock::turns_beside;
-use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{waits_told, Piece};
 
@@ -129,11 +129,17 @@ fn under_ns(inquiry: &Inquiry<'_>, lock: &Lock, span: &Span) -> u64 {
 
 /// Whether it is waited for often enough, and most of all locks of its process.
 fn is_hot(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
-    let least = match group.ns > inquiry.outlook.wall_ns {
-        true => RULE.limit(inquiry, &limits::FEW),
-        false => RULE.limit(inquiry, &limits::WAITS),
-    };
+    let least = RULE.limit(inquiry, least_waits(inquiry, group));
     group.count() as f64 >= least && share(inquiry, group) >= RULE.limit(inquiry, &limits::SHARE)
+}
+
+/// So many of them are told: fewer where they take longer, all together, than the program.
+fn least_waits(inquiry: &Inquiry<'_>, group: &WaitGroup) -> &'static Limit {
+    let are_many = group.count() as f64 >= RULE.limit(inquiry, &limits::WAITS);
+    match !are_many && group.ns > inquiry.outlook.wall_ns {
+        true => &limits::FEW,
+        false => &limits::WAITS,
+    }
 }
 
 /// How many holds, the longest first, add up to half of the time; `None`: nobody is known to have held it.
@@ -187,10 +193,7 @@ fn measured(
     suspect: Suspect,
 ) -> Suspect {
     let (waits, share) = (group.count() as f64, share(inquiry, group));
-    let limit = match waits < RULE.limit(inquiry, &limits::WAITS) {
-        true => &limits::FEW,
-        false => &limits::WAITS,
-    };
+    let limit = least_waits(inquiry, group);
     let suspect = suspect.held(inquiry, &RULE, "waits", waits, limit).held(
         inquiry,
         &RULE,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::Language;
 
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
@@ -17,29 +17,11 @@ pub static RULE: Rule = Rule {
     why: "Each line, call or memory access goes through a check, and the code around it runs in its slow form.",
     advice: "turn it off where its result is not needed",
     wrong_if: "its result is what the run is for",
-    limits: &[&limits::SHARE, &limits::MS],
+    limits: &[&in_code::SHARE, &in_code::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };
-
-/// What the rule goes by.
-mod limits {
-    use crate::rule::{Limit, Unit};
-
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.1,
-        unit: Unit::Share,
-        means: "minimum share of the critical path in it",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time in it",
-    };
-}
 
 /// Something that watches programs as they run.
 struct Watcher {
@@ -111,7 +93,7 @@ fn suspect(inquiry: &Inquiry<'_>, watcher: &Watcher) -> Option<Suspect> {
         };
         function.language != Language::Kernel && (is_of_file() || is_named())
     });
-    let (_, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+    let (_, share) = found.enough(inquiry, &RULE, &in_code::SHARE, &in_code::MS)?;
     let process = found.process(inquiry)?;
     let own: BTreeSet<_> = inquiry.of_program(process);
     let rest = |goes: f64| Change {
@@ -128,7 +110,7 @@ fn suspect(inquiry: &Inquiry<'_>, watcher: &Watcher) -> Option<Suspect> {
     );
     let title = say![process, " runs with ", watcher.what, " left on"];
     let suspect = found
-        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .suspect_held(inquiry, &RULE, &in_code::SHARE, &in_code::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it; what it slows down around it comes on top"

@@ -10,7 +10,7 @@ use timesink_analysis::stacks::{Code, FunctionIx, StackIx};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, Language};
 
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     why: "Taking a lock and releasing it costs more than the work under it, and what the lock protects moves from CPU to CPU with it.",
     advice: "collect results in each thread and merge them once, or take the lock once for many items",
     wrong_if: "each of these results must be seen by the other threads at once",
-    limits: &[&limits::IN_LOCK, &limits::OTHERS, &limits::SHARE, &limits::MS],
+    limits: &[&limits::IN_LOCK, &limits::OTHERS, &in_code::SHARE, &in_code::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
@@ -43,18 +43,6 @@ mod limits {
         value: 0.2,
         unit: Unit::Share,
         means: "minimum share of that time in other threads than the one with the most",
-    };
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.1,
-        unit: Unit::Share,
-        means: "minimum share of the critical path in it",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time of the critical path in it",
     };
 }
 
@@ -253,7 +241,7 @@ fn suspect(
     found
         .stacks
         .retain(|on| caller_of(code, functions, on.stack).is_some());
-    found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+    found.enough(inquiry, &RULE, &in_code::SHARE, &in_code::MS)?;
     let lock = locking.waited_for(inquiry, process);
     let count = Piece::Count(locking.threads.len() as u64);
     let mut title = say![count, " threads of ", process, " ", kind.what];
@@ -274,7 +262,7 @@ fn suspect(
         vec![callers.scaled_in(inquiry, process, 0.0)],
     );
     let suspect = found
-        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .suspect_held(inquiry, &RULE, &in_code::SHARE, &in_code::MS, title, fix)
         .about(lock)
         .held(inquiry, &RULE, "in locks", in_lock, &limits::IN_LOCK)
         .held(

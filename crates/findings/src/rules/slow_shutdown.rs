@@ -19,9 +19,9 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "slow-shutdown",
-    looks_for: "a thread that looks now and then whether it is to end, while another one waits for that",
-    why: "Who has asked a server to end waits until its timeout for the next connection is over, though nothing is left to do.",
-    advice: "have the request to end wake it (a pipe or an eventfd among what it waits for), or let it look more often, as with serve_forever(poll_interval=0.01)",
+    looks_for: "a thread that checks now and then whether it should stop, while another one waits for that",
+    why: "Whoever has asked a server to stop waits until its timeout for the next connection expires, though nothing is left to do.",
+    advice: "let the request to stop wake it (a pipe or an eventfd among what it polls), or let it check more often, as with serve_forever(poll_interval=0.01)",
     wrong_if: "it has to finish something first",
     limits: &[&limits::TIMES, &limits::SHARE],
     blames: Blames::Program,
@@ -94,7 +94,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, spans: BTreeSet<usize>) ->
         process,
         " waits ",
         Piece::Count(picked.count()),
-        " times for a server of its own to end, which looks every ",
+        " times for its own server to stop, which checks only every ",
         Piece::Time(picked.quantile(0.5))
     ];
     let fix = Fix::without(

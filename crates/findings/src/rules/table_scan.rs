@@ -12,7 +12,7 @@ use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_recording::ids::ProcessId;
 
 use crate::database_code::{place_of_client, DatabaseCode, Passing, Sessions};
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect};
 use crate::say;
@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
     why: "Without an index the database reads every row to find the few that match, for each query.",
     advice: "look at the query's plan with EXPLAIN, and create an index on the columns that it filters or joins by",
     wrong_if: "each query needs most rows of the table, as a report does, or the table is so small that the database prefers to scan it",
-    limits: &[&limits::QUERIES, &limits::BYTES, &limits::EACH, &limits::SHARE, &limits::MS],
+    limits: &[&limits::QUERIES, &limits::BYTES, &limits::EACH, &limits::SHARE, &in_code::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks, Need::Calls],
     ask,
@@ -60,12 +60,6 @@ mod limits {
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path in which tables are read so",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time in it",
     };
 }
 
@@ -193,7 +187,7 @@ impl Look<'_> {
         const TAKES: f64 = 0.05;
         let inquiry = self.inquiry;
         let scanned = self.scanned.clone().in_program(inquiry, program);
-        let (ns, _) = scanned.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+        let (ns, _) = scanned.enough(inquiry, &RULE, &limits::SHARE, &in_code::MS)?;
         let seen = self.seen(program);
         let served = Served::of(inquiry, program);
         let queries = seen.scans.min(served.requests);
@@ -224,7 +218,7 @@ impl Look<'_> {
             ),
         };
         let mut suspect = scanned
-            .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+            .suspect_held(inquiry, &RULE, &limits::SHARE, &in_code::MS, title, fix)
             .held_all(
                 inquiry,
                 &RULE,

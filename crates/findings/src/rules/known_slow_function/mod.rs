@@ -8,7 +8,7 @@ mod table;
 use timesink_analysis::stacks::Function;
 use timesink_recording::words::Language;
 
-use crate::in_code::InCode;
+use crate::in_code::{self, InCode};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
     advice: "use the faster replacement",
     wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used; or what could be kept differs each time",
-    limits: &[&limits::SHARE, &limits::MS],
+    limits: &[&limits::SHARE, &in_code::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
@@ -36,12 +36,6 @@ mod limits {
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path in the function",
-    };
-    pub static MS: Limit = Limit {
-        name: "time",
-        value: 50.0,
-        unit: Unit::Milliseconds,
-        means: "minimum time in it",
     };
 }
 
@@ -71,7 +65,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
     if let From::Library(library) = slow.from {
         found = found.without_programs(inquiry, |program| is_tool(program, library));
     }
-    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &in_code::MS)?;
     let fix = match slow.gain {
         Gain::Times(least, most) => Fix::Between(
             vec![found.scaled(1.0 / least)],
@@ -93,7 +87,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
     };
     let title = say![slow.what, " takes ", Piece::Time(ns)];
     let suspect = found
-        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &in_code::MS, title, fix)
         .or_started_at(inquiry)
         .told(say![
             Piece::Percent(share * 100.0),
